@@ -1,0 +1,17 @@
+// Plain CommonJS in old syntax: it has to run on every Node in order to refuse the old ones in words.
+var version = process.versions.node.split(".").map(Number)
+var major = version[0]
+var minor = version[1]
+
+if (major < 22 || (major === 22 && minor < 19)) {
+  console.error(
+    "Agent Memory needs Node 22.19 or later, and this is Node " +
+      process.versions.node +
+      " (" +
+      process.execPath +
+      ").\n" +
+      "On glibc Linux (x64, arm64) `npm ci` brings Node 26 along: run it without --omit=optional, then use the npm scripts.\n" +
+      "Elsewhere install Node 26 from https://nodejs.org and try again."
+  )
+  process.exit(1)
+}
