@@ -1,0 +1,63 @@
+import { Result } from "effect"
+import type { JsonIssue } from "./JsonIssue.ts"
+
+// A BOM is kept, so that the scanner refuses it like any other character outside the grammar.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const encoder = new TextEncoder()
+const scratch = new Uint8Array(16384)
+
+/** Decodes strict UTF-8; anything ill-formed is an issue, never U+FFFD. */
+export const decodeUtf8 = (bytes: Uint8Array): Result.Result<string, JsonIssue> => {
+  try {
+    return Result.succeed(decoder.decode(bytes))
+  } catch {
+    const message = `The body is not valid UTF-8: see the byte at offset ${firstIllFormed(bytes)}. Send JSON as UTF-8.`
+    return Result.fail({ code: "invalid_json", pointer: "", message })
+  }
+}
+
+/** The UTF-8 length of a text without lone surrogates. */
+export const utf8Length = (text: string): number => {
+  if (text.length > 128) return encodedLength(text)
+  let length = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // Each half of a surrogate pair counts two of the pair's four bytes.
+    if (unit > 0x7f) length += unit > 0x7ff && (unit & 0xf800) !== 0xd800 ? 2 : 1
+  }
+  return length
+}
+
+const encodedLength = (text: string): number => {
+  let length = 0
+  let rest = text
+  while (rest.length > 0) {
+    const { read, written } = encoder.encodeInto(rest, scratch)
+    length += written
+    rest = rest.slice(read)
+  }
+  return length
+}
+
+const firstIllFormed = (bytes: Uint8Array): number => {
+  let i = 0
+  while (i < bytes.length) {
+    const size = sequenceSize(bytes, i)
+    if (size === 0) return i
+    i += size
+  }
+  return i
+}
+
+/** The size of the well-formed sequence at an offset, or 0 (Unicode standard, table 3-7). */
+const sequenceSize = (bytes: Uint8Array, at: number): number => {
+  const lead = bytes[at] ?? 0
+  if (lead < 0x80) return 1
+  const size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0
+  const second = bytes[at + 1] ?? 0
+  const low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
+  const high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
+  if (second < low || second > high) return 0
+  for (let i = 2; i < size; i++) if (((bytes[at + i] ?? 0) & 0xc0) !== 0x80) return 0
+  return size
+}
