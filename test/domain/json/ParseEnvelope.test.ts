@@ -1,0 +1,129 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { plain } from "../../../src/domain/json/Exact.ts"
+import type { JsonIssue } from "../../../src/domain/json/JsonIssue.ts"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { parseEnvelope, type EnvelopeShape } from "../../../src/domain/json/ParseEnvelope.ts"
+import { print } from "../../../src/domain/json/Print.ts"
+import { scan } from "../../../src/domain/json/Scan.ts"
+import { pick, randomFrom, spellJson, type Random } from "./RandomJson.ts"
+
+const object = (members: Record<string, EnvelopeShape>): EnvelopeShape => ({
+  kind: "object",
+  members: new Map(Object.entries(members))
+})
+const text: EnvelopeShape = { kind: "text" }
+const batch = object({ operations: { kind: "array", items: object({ row: text, filter: text }) } })
+
+const refused = (body: string, shape = batch): JsonIssue => {
+  const result = parseEnvelope(body, shape)
+  if (Result.isSuccess(result)) assert.fail(`accepted ${body}`)
+  return result.failure
+}
+
+const randomShape = (random: Random, depth: number): EnvelopeShape => {
+  const kind = random(depth > 0 ? 4 : 2)
+  if (kind === 0) return { kind: "plain" }
+  if (kind === 1) return text
+  if (kind === 2) return { kind: "array", items: randomShape(random, depth - 1) }
+  const names = ["a", "b", "__proto__", "constructor", "toJSON", "", "\\", "\n"]
+  return {
+    kind: "object",
+    members: new Map(names.filter(() => random(2) === 0).map((name) => [name, randomShape(random, depth - 1)]))
+  }
+}
+
+const withoutTexts = (value: unknown): unknown => {
+  if (JsonText.is(value)) return plain(value)
+  if (Array.isArray(value)) return value.map(withoutTexts)
+  if (typeof value !== "object" || value === null) return value
+  return Object.defineProperties(
+    {},
+    Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, { value: withoutTexts(item), enumerable: true }])
+    )
+  )
+}
+
+const names = (value: unknown): ReadonlyArray<string> => Object.keys(value as object)
+
+describe("parseEnvelope", () => {
+  it("keeps the marked members as text and parses the others", () => {
+    const body =
+      ' { "operations" : [ { "op" : "add\\n" , "row" : { "b" : 1.10 , "a" : [ ] } } ], "dryRun": true, "n": 1.10 } '
+    const value = Result.getOrThrow(parseEnvelope(body, batch)) as { operations: [{ row: JsonText }] }
+    assert.isTrue(JsonText.is(value.operations[0].row))
+    assert.strictEqual(print(value), '{"operations":[{"op":"add\\n","row":{"b":1.10,"a":[]}}],"dryRun":true,"n":1.1}')
+  })
+
+  it("has the value of the whole text under any shape", () => {
+    for (let seed = 1; seed <= 3000; seed++) {
+      const random = randomFrom(seed)
+      const { text, value } = spellJson(random)
+      const parsed = Result.getOrThrow(parseEnvelope(text, randomShape(random, 3)))
+      assert.strictEqual(JSON.stringify(withoutTexts(parsed)), JSON.stringify(value), `seed ${seed}`)
+    }
+  })
+
+  it("refuses what scan refuses, at the same place", () => {
+    const damage = ["{", "}", "[", "]", ",", ":", '"', "\\", "1", " ", "\ud800", "\ufeff"]
+    for (let seed = 1; seed <= 6000; seed++) {
+      const random = randomFrom(seed)
+      const { text } = spellJson(random)
+      const at = random(text.length + 1)
+      const damaged = text.slice(0, at) + (random(3) === 0 ? "" : pick(random, damage)) + text.slice(at + random(2))
+      const expected = scan(damaged)
+      const actual = parseEnvelope(damaged, randomShape(random, 3))
+      assert.strictEqual(Result.isFailure(actual), Result.isFailure(expected), `seed ${seed}: ${damaged}`)
+      if (Result.isFailure(actual))
+        assert.deepStrictEqual(Result.flip(actual), Result.flip(expected), `seed ${seed}: ${damaged}`)
+    }
+  })
+
+  it("parses a value plainly where its type is not the shape's", () => {
+    for (const body of ['{"operations":{"a":[1]}}', '{"operations":[1,[{"row":2}]]}', "[1]", "null", '"x"']) {
+      const value = Result.getOrThrow(parseEnvelope(body, batch))
+      assert.strictEqual(JSON.stringify(value), body)
+    }
+  })
+
+  it("points into rows from the root of the body", () => {
+    assert.deepInclude(refused('{"operations":[{},{"row":{"a":1,"b":{"c":[1,]}}}]}'), {
+      pointer: "/operations/1/row/b/c/1"
+    })
+    assert.deepInclude(refused('{"operations":[{"row":{"a":1,"a":2}}]}'), {
+      code: "duplicate_field",
+      pointer: "/operations/0/row/a"
+    })
+    assert.deepInclude(refused('{"operations":[{"row":1,"\\u0072ow":2}]}'), {
+      code: "duplicate_field",
+      pointer: "/operations/0/row"
+    })
+    assert.deepInclude(refused('{"operations":[{"op":"\ud800"}]}'), {
+      code: "invalid_json",
+      pointer: "/operations/0/op"
+    })
+  })
+
+  it("counts levels from each row", () => {
+    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels)
+    const body = (levels: number) => `{"operations":[{"row":${nested(levels)}}]}`
+    assert.isTrue(Result.isSuccess(parseEnvelope(body(100), batch)))
+    assert.deepInclude(refused(body(101)), { code: "too_deep" })
+    assert.isTrue(Result.isSuccess(parseEnvelope(`{"x":${nested(99)}}`, batch)))
+    assert.deepInclude(refused(`{"x":${nested(100)}}`), { code: "too_deep" })
+    for (const levels of [5000, 30000]) {
+      const start = performance.now()
+      assert.deepInclude(refused(body(levels)), { code: "too_deep" })
+      assert.isBelow(performance.now() - start, 50)
+    }
+  })
+
+  it("has odd names as own members and never confuses them", () => {
+    const value = Result.getOrThrow(parseEnvelope('{"__proto__":{"x":1},"row":{}}', object({ row: text })))
+    assert.deepStrictEqual(names(value), ["__proto__", "row"])
+    assert.strictEqual(Object.getPrototypeOf(value), Object.prototype)
+    assert.deepStrictEqual(names(Result.getOrThrow(parseEnvelope('{"price":1,"\\\\":2}', object({})))), ["price", "\\"])
+    assert.deepStrictEqual(names(Result.getOrThrow(parseEnvelope('{"price":1,"\\n":2}', object({})))), ["price", "\n"])
+  })
+})
