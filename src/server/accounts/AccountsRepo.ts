@@ -1,0 +1,111 @@
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { AccountId, Email } from "../../domain/Account.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { TimestampColumn } from "../sql/Columns.ts"
+import { refine } from "../sql/SqlFailure.ts"
+
+const NewLink = Schema.Struct({ hash: Schema.Uint8Array, email: Email, minutes: Schema.Int })
+const ByHash = Schema.Struct({ hash: Schema.Uint8Array })
+const ByEmail = Schema.Struct({ email: Email })
+const Owned = Schema.Struct({ account_id: AccountId })
+
+const SpentLink = Schema.Struct({ email: Email, day: Schema.String })
+const OpenLink = Schema.Struct({ email: Email, expires_at: TimestampColumn })
+export type OpenLink = typeof OpenLink.Type
+
+/** The statements on `magic_links`, `account_emails` and `accounts`. */
+export class AccountsRepo extends Context.Service<
+  AccountsRepo,
+  {
+    readonly insertLink: (link: typeof NewLink.Type) => Effect.Effect<string, Unavailable>
+    readonly findLink: (hash: Uint8Array) => Effect.Effect<Option.Option<OpenLink>, Unavailable>
+    /** Spends a link. Only one of any number of attempts finds it. */
+    readonly spendLink: (hash: Uint8Array) => Effect.Effect<Option.Option<typeof SpentLink.Type>, Unavailable>
+    readonly findAccount: (email: Email) => Effect.Effect<Option.Option<AccountId>, Unavailable>
+    /** Gives the address to the account, or says whose it is already. */
+    readonly claimEmail: (email: Email, accountId: AccountId) => Effect.Effect<AccountId, Unavailable>
+    readonly insertAccount: (accountId: AccountId) => Effect.Effect<void, Unavailable>
+  }
+>()("agent-memory/server/accounts/AccountsRepo") {
+  static readonly layer = Layer.effect(
+    AccountsRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const insertLink = SqlSchema.findOne({
+        Request: NewLink,
+        Result: Schema.Struct({ expires_at: TimestampColumn }),
+        execute: ({ hash, email, minutes }) => sql`
+          INSERT INTO magic_links (hash, email, created_at, expires_at)
+          SELECT ${hash}, ${email}, clock.now, clock.now + ${minutes}::int * interval '1 minute'
+          FROM (SELECT memory_now() AS now OFFSET 0) AS clock
+          RETURNING expires_at
+        `
+      })
+
+      const findLink = SqlSchema.findOneOption({
+        Request: ByHash,
+        Result: OpenLink,
+        execute: ({ hash }) => sql`
+          SELECT email, expires_at
+          FROM magic_links
+          WHERE hash = ${hash} AND used_at IS NULL AND expires_at > memory_now()
+        `
+      })
+
+      const spendLink = SqlSchema.findOneOption({
+        Request: ByHash,
+        Result: SpentLink,
+        execute: ({ hash }) => sql`
+          UPDATE magic_links
+          SET used_at = memory_now()
+          WHERE hash = ${hash} AND used_at IS NULL AND expires_at > memory_now()
+          RETURNING email, to_char(used_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
+        `
+      })
+
+      const findAccount = SqlSchema.findOneOption({
+        Request: ByEmail,
+        Result: Owned,
+        execute: ({ email }) => sql`SELECT account_id FROM account_emails WHERE email = ${email}`
+      })
+
+      // Of two first sign-ins the second waits here for the first, and the no-op update lets it see the first's account.
+      const claimEmail = SqlSchema.findOne({
+        Request: Schema.Struct({ email: Email, accountId: AccountId }),
+        Result: Owned,
+        execute: ({ email, accountId }) => sql`
+          INSERT INTO account_emails AS e (email, account_id)
+          VALUES (${email}, ${accountId})
+          ON CONFLICT (email) DO UPDATE SET email = e.email
+          RETURNING account_id
+        `
+      })
+
+      const insertAccount = SqlSchema.void({
+        Request: Schema.Struct({ accountId: AccountId }),
+        execute: ({ accountId }) => sql`
+          INSERT INTO accounts (account_id, created_at) VALUES (${accountId}, memory_now())
+        `
+      })
+
+      const owner = Effect.map((row: typeof Owned.Type) => row.account_id)
+
+      return AccountsRepo.of({
+        insertLink: (link) => refine(Effect.map(insertLink(link), (row) => row.expires_at)),
+        findLink: (hash) => refine(findLink({ hash })),
+        spendLink: (hash) => refine(spendLink({ hash })),
+        findAccount: (email) =>
+          refine(
+            Effect.map(
+              findAccount({ email }),
+              Option.map((row) => row.account_id)
+            )
+          ),
+        claimEmail: (email, accountId) => refine(owner(claimEmail({ email, accountId }))),
+        insertAccount: (accountId) => refine(insertAccount({ accountId }))
+      })
+    })
+  )
+}

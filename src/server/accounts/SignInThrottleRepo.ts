@@ -1,0 +1,51 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { refine } from "../sql/SqlFailure.ts"
+
+const Buckets = Schema.Array(Schema.String)
+const State = Schema.Struct({ bucket: Schema.String, ahead: Schema.Finite })
+
+/** The statements on the unlogged `sign_in_buckets`. */
+export class SignInThrottleRepo extends Context.Service<
+  SignInThrottleRepo,
+  {
+    /** Makes other requests on these buckets wait until the transaction ends; gives in how many seconds each is full. */
+    readonly lock: (buckets: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<typeof State.Type>, Unavailable>
+    readonly spend: (bucket: string, interval: number) => Effect.Effect<void, Unavailable>
+  }
+>()("agent-memory/server/accounts/SignInThrottleRepo") {
+  static readonly layer = Layer.effect(
+    SignInThrottleRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const lock = SqlSchema.findAll({
+        Request: Buckets,
+        Result: State,
+        execute: (buckets) => sql`
+          INSERT INTO sign_in_buckets AS b (bucket, tat, allowed)
+          SELECT name, memory_now(), true
+          FROM unnest(${buckets}::text[]) AS name
+          ORDER BY name
+          ON CONFLICT (bucket) DO UPDATE SET allowed = b.allowed
+          RETURNING b.bucket, greatest(0, extract(epoch FROM b.tat - memory_now()))::float8 AS ahead
+        `
+      })
+
+      const spend = SqlSchema.void({
+        Request: Schema.Struct({ bucket: Schema.String, interval: Schema.Int }),
+        execute: ({ bucket, interval }) => sql`
+          UPDATE sign_in_buckets
+          SET tat = greatest(tat, memory_now()) + ${interval}::float8 * interval '1 microsecond'
+          WHERE bucket = ${bucket}
+        `
+      })
+
+      return SignInThrottleRepo.of({
+        lock: (buckets) => refine(lock(buckets)),
+        spend: (bucket, interval) => refine(spend({ bucket, interval }))
+      })
+    })
+  )
+}

@@ -1,0 +1,63 @@
+/** A bucket of `burst` tokens that gains one every `interval` microseconds. */
+export interface Pace {
+  readonly burst: number
+  readonly interval: number
+}
+
+/** Whether a token was there, and in how many seconds the bucket is full again. */
+export interface Verdict {
+  readonly allowed: boolean
+  readonly ahead: number
+  readonly now: Date
+}
+
+/** The pace that lets `burst` requests in per `seconds`. Rounded down, so that a whole burst always fits. */
+export const pace = (burst: number, seconds: number): Pace => ({
+  burst,
+  interval: Math.max(1, Math.floor((seconds * 1_000_000) / burst))
+})
+
+// A microsecond is what the database's clock resolves; less is a rounding error.
+const epsilon = 1e-6
+
+/** How many tokens are left in a bucket that is full again in `ahead` seconds. */
+export const remaining = ({ burst, interval }: Pace, ahead: number): number =>
+  Math.max(0, Math.floor(burst - (ahead * 1_000_000) / interval + epsilon))
+
+/** In how many whole seconds the next token is there. */
+export const retryAfter = ({ burst, interval }: Pace, ahead: number): number =>
+  Math.max(1, Math.ceil(ahead - ((burst - 1) * interval) / 1_000_000 - epsilon))
+
+const capacity = 100_000
+
+/** Token buckets in this process, the least recently used forgotten first: a forgotten bucket is a full one. */
+export const make = () => {
+  const full = new Map<string, number>()
+  let latest = 0
+
+  // Answers of the database may arrive in another order than they were read in. Much older ones are no late answers: the
+  // clock was set back.
+  const advance = (now: number): void => {
+    if (now > latest || now < latest - 10_000) latest = now
+  }
+
+  const aheadOf = (bucket: string): number => Math.max(0, (full.get(bucket) ?? 0) - latest)
+
+  return {
+    take: (bucket: string, { burst, interval }: Pace, now: Date): Verdict => {
+      advance(now.getTime())
+      const step = interval / 1000
+      const before = aheadOf(bucket)
+      const allowed = before + step <= step * burst + epsilon
+      const ahead = allowed ? before + step : before
+      full.delete(bucket)
+      full.set(bucket, latest + ahead)
+      if (full.size > capacity) full.delete(full.keys().next().value ?? bucket)
+      return { allowed, ahead: ahead / 1000, now }
+    },
+    ahead: (bucket: string, now: Date): number => {
+      advance(now.getTime())
+      return aheadOf(bucket) / 1000
+    }
+  }
+}

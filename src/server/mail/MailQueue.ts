@@ -1,0 +1,44 @@
+import { Context, Effect, FiberSet, Layer, Schedule, Semaphore } from "effect"
+import { Mailer, type Mail } from "./Mailer.ts"
+
+const parallel = 20
+const pending = 1000
+
+// About two minutes in all: a link lives ten.
+const patience = Schedule.exponential("500 millis").pipe(Schedule.upTo({ times: 8 }))
+
+/** Sends mails in the background: what becomes of one is logged, and no caller waits for it or learns of it. */
+export class MailQueue extends Context.Service<
+  MailQueue,
+  {
+    readonly offer: (mail: Mail) => Effect.Effect<void>
+  }
+>()("agent-memory/server/mail/MailQueue") {
+  static readonly layer = Layer.effect(
+    MailQueue,
+    Effect.gen(function* () {
+      const mailer = yield* Mailer
+      const fibers = yield* FiberSet.make<void>()
+      // Runs before the set's own finalizer, which interrupts what is left.
+      yield* Effect.addFinalizer(() => FiberSet.awaitEmpty(fibers).pipe(Effect.timeoutOption("3 seconds")))
+      const permits = yield* Semaphore.make(parallel)
+
+      const deliver = (mail: Mail) =>
+        permits.withPermit(mailer.send(mail)).pipe(
+          Effect.tapError(({ code }) => Effect.logWarning("A mail could not be sent", { code })),
+          Effect.retry({ schedule: patience, while: (error) => !error.permanent }),
+          Effect.catch(({ code }) => Effect.logError("A mail was given up", { code })),
+          Effect.catchCause(() => Effect.logError("A mail was given up", { code: "defect" }))
+        )
+
+      const offer = Effect.fn("MailQueue.offer")(function* (mail: Mail) {
+        if ((yield* FiberSet.size(fibers)) >= pending) {
+          return yield* Effect.logError("A mail was given up", { code: "too many are waiting" })
+        }
+        yield* FiberSet.run(fibers, deliver(mail))
+      })
+
+      return MailQueue.of({ offer })
+    })
+  )
+}
