@@ -1,0 +1,92 @@
+import { PgConnection } from "@effect/sql-pg"
+import { Context, Effect, Layer, type Scope } from "effect"
+import { openCluster, superuser } from "./EmbeddedCluster.ts"
+import { homeOf, makeHome } from "./EmbeddedHome.ts"
+import { findHolder, holdLock } from "./EmbeddedLock.ts"
+import { currentOwner } from "./EmbeddedOwner.ts"
+import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import { findPrograms } from "./EmbeddedPrograms.ts"
+import { runServer, type Server } from "./EmbeddedServer.ts"
+
+/** How to run the embedded database. */
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string
+  /** False trades safety against power loss for speed: for throw-away data only. Default: true. */
+  readonly durable?: boolean | undefined
+  /** Further PostgreSQL settings, by name. */
+  readonly settings?: Readonly<Record<string, string>> | undefined
+}
+
+/** Where the embedded database answers, in the words of `PgClient`'s configuration. */
+export interface EmbeddedPostgresAddress {
+  /** The folder of the server's socket. */
+  readonly host: string
+  readonly port: number
+  readonly username: string
+  readonly database: string
+  /** The folder that really holds the files; another one than asked for where the database's user could not reach that. */
+  readonly dataDir: string
+}
+
+const databaseName = "agent_memory"
+
+const createDatabase = Effect.fn("EmbeddedPostgres.createDatabase")(
+  function* ({ port, socketFolder }: Server) {
+    const connection = yield* PgConnection.make({ host: socketFolder, port, username: superuser, database: "postgres" })
+    const found = yield* connection.queryValues("SELECT 1 FROM pg_database WHERE datname = $1", [databaseName])
+    if (found.length === 0) yield* connection.query(`CREATE DATABASE ${databaseName}`)
+  },
+  Effect.scoped,
+  Effect.mapError(
+    (error) =>
+      new EmbeddedPostgresError({
+        reason: "Failed",
+        message: `Could not prepare the database ${databaseName}: ${error.message}`
+      })
+  )
+)
+
+/**
+ * Runs a PostgreSQL of its own on a data directory until the scope closes. One process at a time: another one is refused
+ * with the holder's process id. Data outlives kill -9 of this process, and the server left behind by that is taken over.
+ */
+export const makeEmbedded: (
+  options: EmbeddedPostgresOptions
+) => Effect.Effect<EmbeddedPostgresAddress, EmbeddedPostgresError, Scope.Scope> = Effect.fn("EmbeddedPostgres.make")(
+  function* ({ dataDir, durable = true, settings = {} }) {
+    if (process.platform === "win32") {
+      return yield* new EmbeddedPostgresError({
+        reason: "NoPrograms",
+        message: "The embedded database needs Unix sockets. On Windows set DATABASE_URL, or use WSL."
+      })
+    }
+    const owner = currentOwner()
+    const home = yield* makeHome(dataDir, owner)
+    yield* holdLock(home)
+    const programs = yield* findPrograms(owner)
+    const cluster = yield* openCluster(programs, owner, home, durable)
+    const server = yield* runServer({ programs, owner, home, cluster, durable, settings })
+    yield* createDatabase(server)
+    yield* Effect.logDebug(`Embedded PostgreSQL ${programs.major} runs on ${cluster}`)
+    return {
+      host: server.socketFolder,
+      port: server.port,
+      username: superuser,
+      database: databaseName,
+      dataDir: home
+    }
+  }
+)
+
+/** The process id of the Agent Memory that uses a data directory, if one does. */
+export const holderOf = Effect.fn("EmbeddedPostgres.holderOf")(function* (dataDir: string) {
+  return yield* findHolder(yield* homeOf(dataDir))
+})
+
+/** The embedded database, for as long as the layer lives. */
+export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, EmbeddedPostgresAddress>()(
+  "agent-memory/server/sql/EmbeddedPostgres"
+) {
+  static readonly layer = (options: EmbeddedPostgresOptions): Layer.Layer<EmbeddedPostgres, EmbeddedPostgresError> =>
+    Layer.effect(EmbeddedPostgres, makeEmbedded(options))
+}

@@ -1,0 +1,189 @@
+import { Effect, Option } from "effect"
+import type { ChildProcess } from "node:child_process"
+import { closeSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { join } from "node:path"
+import { makeSocketFolder, removeSocketFolder } from "./EmbeddedHome.ts"
+import type { Owner } from "./EmbeddedOwner.ts"
+import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import type { Programs } from "./EmbeddedPrograms.ts"
+import { pause, runs, servesCluster, signalable, spawnServer, waitUntil } from "./EmbeddedProcess.ts"
+
+/** A running PostgreSQL server: its process and where its socket is. */
+export interface Server {
+  readonly pid: number
+  readonly socketFolder: string
+  readonly port: number
+}
+
+/** What a server is started on. */
+export interface ServerInput {
+  readonly programs: Programs
+  readonly owner: Owner
+  readonly home: string
+  readonly cluster: string
+  readonly durable: boolean
+  readonly settings: Readonly<Record<string, string>>
+}
+
+/** Part of the socket's name only: no port is opened. */
+const port = 5432
+
+const largestLog = 10 * 1024 * 1024
+
+/** Fast shutdown writes everything out; where the disk is too slow for that, recovery does it on the next start. */
+const fastMilliseconds = 6000
+const immediateMilliseconds = 2000
+
+const settingsOf = ({ durable, settings }: ServerInput, socketFolder: string): ReadonlyArray<string> =>
+  Object.entries({
+    listen_addresses: "",
+    unix_socket_directories: socketFolder,
+    unix_socket_permissions: "0700",
+    port: String(port),
+    fsync: durable ? "on" : "off",
+    synchronous_commit: durable ? "on" : "off",
+    full_page_writes: durable ? "on" : "off",
+    max_parallel_workers_per_gather: "0",
+    jit: "off",
+    shared_buffers: "64MB",
+    max_wal_size: "256MB",
+    huge_pages: "off",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    log_checkpoints: "off",
+    logging_collector: "off",
+    ...settings
+  }).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+
+interface Postmaster extends Server {
+  readonly ready: boolean
+}
+
+/** PostgreSQL writes its process, socket folder and state into this file, one a line, and removes it when it stops. */
+const readPostmaster = (cluster: string): Postmaster | undefined => {
+  try {
+    const lines = readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n")
+    const pid = Number(lines[0])
+    return Number.isInteger(pid) && pid > 0
+      ? { pid, port: Number(lines[3]), socketFolder: lines[4] ?? "", ready: lines[7]?.trim() === "ready" }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const logOf = (home: string) => join(home, "postgres.log")
+
+const openLog = (home: string): number => {
+  const log = logOf(home)
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > largestLog) renameSync(log, `${log}.1`)
+  return openSync(log, "a", 0o600)
+}
+
+const endOfLog = (home: string) =>
+  attempt("read the log", () => readFileSync(logOf(home), "utf8").trimEnd().split("\n").slice(-4).join("\n")).pipe(
+    Effect.orElseSucceed(() => "")
+  )
+
+const ended = (child: ChildProcess) => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+
+/** Recovery after a crash takes as long as it takes, so only the end of the process ends the wait. */
+const awaitReady = Effect.fnUntraced(function* (child: ChildProcess, { cluster, home }: ServerInput) {
+  const isReady = () => {
+    const postmaster = readPostmaster(cluster)
+    return postmaster?.ready === true && postmaster.pid === child.pid
+  }
+  yield* waitUntil(() => ended(child) || isReady(), Number.POSITIVE_INFINITY)
+  if (!ended(child)) return
+  return yield* new EmbeddedPostgresError({
+    reason: "Failed",
+    message: `The embedded PostgreSQL ended while it started. The end of ${logOf(home)}:\n${yield* endOfLog(home)}`
+  })
+})
+
+const signal = (pid: number, name: "SIGINT" | "SIGQUIT") =>
+  attempt("stop", () => process.kill(pid, name)).pipe(Effect.ignore)
+
+/** Stops a server within seconds: connections are cut, and what was committed is on disk. */
+const stop = Effect.fn("EmbeddedPostgres.stop")(function* ({ pid, socketFolder }: Server) {
+  yield* signal(pid, "SIGINT")
+  if (!(yield* waitUntil(() => !runs(pid), fastMilliseconds))) {
+    yield* signal(pid, "SIGQUIT")
+    yield* waitUntil(() => !runs(pid), immediateMilliseconds)
+  }
+  yield* removeSocketFolder(socketFolder)
+})
+
+const start = Effect.fn("EmbeddedPostgres.start")(function* (input: ServerInput) {
+  const socketFolder = yield* makeSocketFolder(input.owner)
+  const log = yield* attempt(`open ${logOf(input.home)}`, () => openLog(input.home))
+  const child = yield* spawnServer(
+    input.programs.postgres,
+    ["-D", input.cluster, ...settingsOf(input, socketFolder)],
+    input.owner,
+    log
+  ).pipe(Effect.ensuring(Effect.sync(() => closeSync(log))))
+  const server: Server = { pid: child.pid ?? 0, socketFolder, port }
+  yield* awaitReady(child, input).pipe(
+    Effect.onError(() => (ended(child) ? removeSocketFolder(socketFolder) : stop(server)))
+  )
+  return server
+})
+
+const answers = ({ port, socketFolder }: Server) =>
+  Effect.callback<boolean>((resume) => {
+    const socket = connect({ path: join(socketFolder, `.s.PGSQL.${port}`), timeout: 1000 })
+    const done = (answer: boolean) => {
+      socket.destroy()
+      resume(Effect.succeed(answer))
+    }
+    socket.on("connect", () => done(true))
+    socket.on("error", () => done(false))
+    socket.on("timeout", () => done(false))
+  })
+
+/**
+ * PostgreSQL takes any process with the last server's id for that server, be it a stranger who was given the id or an
+ * unreaped corpse. It makes an exception for its own parent, and then still looks for the last server's orphans.
+ */
+const disown = (cluster: string) => {
+  const file = join(cluster, "postmaster.pid")
+  writeFileSync(file, readFileSync(file, "utf8").replace(/^\d+/, String(process.pid)))
+}
+
+/** The server that an earlier Agent Memory left behind when it was killed, once it is ready; one that cannot be used is stopped. */
+const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string) {
+  const found = readPostmaster(cluster)
+  if (found === undefined) return Option.none<Server>()
+  if (!servesCluster(found.pid, cluster)) {
+    yield* removeSocketFolder(found.socketFolder)
+    if (signalable(found.pid)) yield* attempt("mark the last server as gone", () => disown(cluster))
+    return Option.none<Server>()
+  }
+  yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
+  if (runs(found.pid) && (yield* answers(found))) return Option.some<Server>(found)
+  yield* stop(found)
+  return Option.none<Server>()
+})
+
+/** After the server alone was killed, its connections' processes live on for a moment; PostgreSQL waits for nobody. */
+const hasOrphans = (error: EmbeddedPostgresError) => error.message.includes("pre-existing shared memory block")
+
+const startWithoutOrphans = (input: ServerInput) =>
+  start(input).pipe(
+    Effect.tapError((error) => (hasOrphans(error) ? pause(100) : Effect.void)),
+    Effect.retry({ while: hasOrphans, times: 50 })
+  )
+
+/** Runs a server on a cluster until the scope closes, taking over one that already runs there. */
+export const runServer = Effect.fn("EmbeddedPostgres.runServer")(function* (input: ServerInput) {
+  return yield* Effect.acquireRelease(
+    Effect.gen(function* () {
+      const adopted = yield* adopt(input.cluster)
+      return Option.isSome(adopted) ? adopted.value : yield* startWithoutOrphans(input)
+    }),
+    stop,
+    { interruptible: true }
+  )
+})
