@@ -45,6 +45,8 @@ const withoutTexts = (value: unknown): unknown => {
   )
 }
 
+const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels)
+
 const names = (value: unknown): ReadonlyArray<string> => Object.keys(value as object)
 
 describe("parseEnvelope", () => {
@@ -106,7 +108,6 @@ describe("parseEnvelope", () => {
   })
 
   it("counts levels from each row", () => {
-    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels)
     const body = (levels: number) => `{"operations":[{"row":${nested(levels)}}]}`
     assert.isTrue(Result.isSuccess(parseEnvelope(body(100), batch)))
     assert.deepInclude(refused(body(101)), { code: "too_deep" })
