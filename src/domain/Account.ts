@@ -23,7 +23,9 @@ const mailbox = new RegExp(
 )
 
 /** The form in which addresses are compared and kept: without surrounding white space, in lower case. */
-export const normalizeEmail = (address: string): string => address.trim().toLowerCase()
+export const normalizeEmail = (address: string): string =>
+  // Only A to Z: the language's own rule turns U+212A (the Kelvin sign) into a plain k, another person's address.
+  address.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 /**
  * One plain ASCII mailbox. Quoted parts, comments, lists, address literals and line breaks are refused: every one of

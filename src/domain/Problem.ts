@@ -3,12 +3,13 @@ import { HttpApiError } from "effect/http-api"
 
 /**
  * The members that every failure's body has beside RFC 9457's own: `code` is stable and documented at
- * `/docs/errors#<code>`, `hint` says the next call to make, `request_id` names the request in the logs.
+ * `/docs/errors#<code>`, `hint` says the next call to make, `request_id` names the request in the logs, `operation` is the index of the failed one in a batch.
  */
 const members = <const Code extends string>(code: Code, hint: string) => ({
   code: Schema.tag(code),
   hint: Schema.optionalKey(Schema.String).pipe(Schema.withConstructorDefault(Effect.succeed(hint))),
-  request_id: Schema.optionalKey(Schema.String)
+  request_id: Schema.optionalKey(Schema.String),
+  operation: Schema.optionalKey(Schema.Finite)
 })
 
 const declare = <const Code extends string, const Status extends number>(code: Code, status: Status, title: string) => ({

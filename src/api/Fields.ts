@@ -1,0 +1,79 @@
+import { Schema } from "effect"
+import { exactJson } from "./JsonBody.ts"
+
+/** The name of a table (specification section 2.1). */
+export const TableName = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
+    message: "must be a letter followed by at most 63 letters, digits, _ or -"
+  })
+).annotate({ description: "A letter, then letters, digits, `_` or `-`; at most 64 characters.", examples: ["tasks"] })
+
+export const tableParams = { table: TableName }
+
+const openObject = { type: "object", additionalProperties: true }
+
+/** A row's own fields, or a patch of them: any JSON object without the system fields. */
+export const NewRow = exactJson(
+  "NewRow",
+  openObject,
+  "Any JSON object of at most 64 KB, without the system fields `id`, `created_at` and `updated_at`."
+)
+
+export const Patch = exactJson(
+  "Patch",
+  openObject,
+  "The fields to set; others stay. `null` stores null. To drop a field, upsert the row without it."
+)
+
+/** An equality filter in a body (specification section 2.3). */
+export const FilterObject = exactJson(
+  "Filter",
+  { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } },
+  "Field names with the values they must have, by type and value: `{\"status\": \"open\"}`."
+)
+
+/** A live row with its system fields (specification section 2.2). */
+export const Row = exactJson(
+  "Row",
+  {
+    type: "object",
+    required: ["id", "created_at", "updated_at"],
+    properties: {
+      id: { type: "string" },
+      created_at: { type: "string", format: "date-time" },
+      updated_at: { type: "string", format: "date-time" }
+    },
+    additionalProperties: true
+  },
+  "A stored row: the system fields, then its own fields exactly as they were sent."
+)
+
+/** The answer that a batch's operation would have given alone: add a row, the others their own body. */
+export const OperationResult = exactJson(
+  "OperationResult",
+  openObject,
+  "What the single operation answers: add the row, upsert `{created, row}`, update_row `{row}`, update_where " +
+    "`{updated, rows}`, delete `{deleted}`."
+)
+
+/** An idempotency key: a repeated request with the same key gets the first answer again and writes nothing. */
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "must be 1 to 255 printable ASCII characters" })
+)
+
+export const idempotencyHeaders = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description: "Repeat a request with the same key to get its first answer again, for 24 hours."
+    })
+  )
+}
+
+export const filterQuery = {
+  filter: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "A JSON object of equal values, URL-encoded: `{\"status\":\"open\"}`.",
+      examples: ["{\"status\":\"open\"}"]
+    })
+  )
+}

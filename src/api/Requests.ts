@@ -1,0 +1,18 @@
+import { HttpApiMiddleware } from "effect/http-api"
+import {
+  InternalError,
+  InvalidJson,
+  InvalidRequest,
+  NotFound,
+  UnsupportedMediaType
+} from "../domain/Problem.ts"
+
+/** Reads the body whole: media type, size and UTF-8 are checked before any of it is used. */
+export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/RequestBody", {
+  error: [UnsupportedMediaType, InvalidRequest, InvalidJson]
+}) {}
+
+/** Renders every failure as problem+json (RFC 9457) with the request's id. */
+export class Problems extends HttpApiMiddleware.Service<Problems>()("agent-memory/api/Problems", {
+  error: [NotFound, InternalError]
+}) {}

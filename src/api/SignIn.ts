@@ -1,0 +1,60 @@
+import { Context } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { MagicLinkRequest, MagicLinkSent, Verified, VerifyRequest } from "../domain/Account.ts"
+import * as P from "../domain/Problem.ts"
+import { jsonBody } from "./JsonBody.ts"
+import { Problems, RequestBody } from "./Requests.ts"
+
+/** Operations whose every bad body is an invalid token: a caller learns nothing from the difference. */
+export const BadBodyIsInvalidToken = Context.Reference<boolean>("agent-memory/api/SignIn/BadBodyIsInvalidToken", {
+  defaultValue: () => false
+})
+
+/** Operations whose bodies are held to the small limit of sign-in (16 KB). */
+export const SmallBody = Context.Reference<boolean>("agent-memory/api/SignIn/SmallBody", {
+  defaultValue: () => false
+})
+
+/** The e-mail exchange that gives the first API key (specification section 4.1). */
+export class SignInApi extends HttpApiGroup.make("auth")
+  .add(
+    HttpApiEndpoint.post("magicLink", "/magic-link", {
+      payload: jsonBody(MagicLinkRequest),
+      success: jsonBody(MagicLinkSent),
+      error: [
+        P.InvalidRequest,
+        P.InvalidJson,
+        P.DuplicateField,
+        P.TooDeep,
+        P.RequestTooLarge400,
+        P.RateLimited,
+        P.Unavailable
+      ]
+    })
+      .annotate(SmallBody, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Ask for a sign-in link",
+          description:
+            "Sends a link to the address, whether or not it has an account. The link works once, until `expires_at`. " +
+            "On a service that runs for one machine alone, `dev_magic_link` is the link itself."
+        })
+      ),
+    HttpApiEndpoint.post("verify", "/verify", {
+      payload: jsonBody(VerifyRequest),
+      success: jsonBody(Verified),
+      error: [P.InvalidToken, P.RateLimited, P.Unavailable]
+    })
+      .annotate(SmallBody, true)
+      .annotate(BadBodyIsInvalidToken, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Exchange a link's token for an API key",
+          description: "Makes a new key, shown only in this answer, and the account if the address has none."
+        })
+      )
+  )
+  .middleware(RequestBody)
+  .middleware(Problems)
+  .prefix("/auth")
+  .annotateMerge(OpenApi.annotations({ title: "Sign-in", description: "Accounts come by an e-mailed link." })) {}

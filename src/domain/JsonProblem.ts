@@ -1,0 +1,19 @@
+import type { JsonIssue } from "./json/JsonIssue.ts"
+import { DuplicateField, InvalidJson, InvalidRequest, TooDeep } from "./Problem.ts"
+
+export type JsonProblem = DuplicateField | InvalidJson | InvalidRequest | TooDeep
+
+/** The refusal that text which is not acceptable JSON deserves. `at` is where the text stands in the request. */
+export const jsonProblem = (issue: JsonIssue, at: string): JsonProblem => {
+  const members = { detail: issue.message, errors: [{ path: at + issue.pointer, message: issue.message }] }
+  switch (issue.code) {
+    case "invalid_json":
+      return new InvalidJson(members)
+    case "duplicate_field":
+      return new DuplicateField(members)
+    case "too_deep":
+      return new TooDeep(members)
+    case "invalid_request":
+      return new InvalidRequest(members)
+  }
+}

@@ -1,0 +1,19 @@
+/** The limits on what one account may hold (specification section 8). Bytes are of UTF-8. */
+export interface Limits {
+  readonly tables: number
+  readonly rowsPerTable: number
+  readonly storageBytes: number
+  readonly rowBytes: number
+  readonly batchOperations: number
+  readonly versionsPerRow: number
+  readonly versionDays: number
+  readonly versionStorageBytes: number
+  readonly idempotencyHours: number
+  readonly idempotencyStorageBytes: number
+}
+
+/** Nesting of one row, filter or patch, in containers. */
+export const maxDepth = 100
+/** The rows that a query gives when `limit` is not said, and at most. */
+export const defaultQueryLimit = 100
+export const maxQueryLimit = 1000

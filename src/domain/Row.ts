@@ -1,0 +1,31 @@
+import { JsonText } from "./json/JsonText.ts"
+
+/** The fields that the service adds to every row (specification section 2.2). Callers may not set them. */
+export const systemFields: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"])
+
+/** Whether a text can be the id of a row. Callers may ask for any text; one that cannot is simply not found. */
+export const isRowId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+
+/** A live row: times in milliseconds since 1970 UTC, `data` the row's own fields as the caller sent them. */
+export interface Row {
+  readonly id: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly data: JsonText
+}
+
+/** RFC 3339 in UTC with milliseconds: the one spelling of times on the wire. */
+export const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+/** The instant of a time in exactly the wire's spelling; any other text names no instant a row can have. */
+export const timeOf = (text: string): number | undefined => {
+  const milliseconds = Date.parse(text)
+  return Number.isNaN(milliseconds) || timeText(milliseconds) !== text ? undefined : milliseconds
+}
+
+/** The row as callers see it: system fields first, then its own fields, spliced as text so that no value changes. */
+export const rowText = (row: Row): JsonText => {
+  const own = row.data.text
+  const head = `{"id":"${row.id}","created_at":"${timeText(row.createdAt)}","updated_at":"${timeText(row.updatedAt)}"`
+  return JsonText.trusted(own.length === 2 ? `${head}}` : `${head},${own.slice(1)}`)
+}

@@ -1,0 +1,146 @@
+import { Result } from "effect"
+import { filterOf, parseFilter, type Filter } from "./Filter.ts"
+import { JsonText } from "./json/JsonText.ts"
+import { members, type Member } from "./json/Members.ts"
+import { decodeString } from "./json/Strings.ts"
+import { FilterRequired, InvalidRequest, ReservedField, RowTooLarge } from "./Problem.ts"
+import { systemFields, timeText, type Row } from "./Row.ts"
+
+/**
+ * A row or patch without the system fields it came with. `claims` are those: a row that was read may be sent back, but
+ * only with the values it has.
+ */
+export interface OwnFields {
+  readonly data: JsonText
+  readonly claims: ReadonlyArray<Member>
+}
+
+/** One change of one table, checked as far as it can be without the table's rows. */
+export type Write =
+  | { readonly action: "add"; readonly row: JsonText; readonly idempotencyKey: string | undefined }
+  | { readonly action: "upsert"; readonly natural: Filter; readonly row: OwnFields }
+  | { readonly action: "update_row"; readonly id: string; readonly patch: OwnFields }
+  | { readonly action: "update_where"; readonly filter: Filter; readonly patch: OwnFields; readonly allowMultiple: boolean }
+  | { readonly action: "delete"; readonly filter: Filter }
+  | { readonly action: "restore"; readonly id: string; readonly version: number }
+
+export type WriteProblem = FilterRequired | InvalidRequest | ReservedField | RowTooLarge
+
+const reserved = (name: string, at: string, detail: string) =>
+  new ReservedField({ detail, errors: [{ path: `${at}/${name}`, message: detail }] })
+
+const notAnObject = (at: string) => invalid(at, "must be a JSON object")
+
+export const invalid = (path: string, message: string): InvalidRequest =>
+  new InvalidRequest({ detail: `${path === "" ? "The body" : path} ${message}.`, errors: [{ path, message }] })
+
+/** The refusal of a row whose own fields are over the limit. */
+export const tooLarge = (bytes: number, limit: number, at: string): RowTooLarge =>
+  new RowTooLarge({
+    detail: `The row has ${bytes} bytes of JSON; at most ${limit} are allowed.`,
+    limit,
+    current: bytes,
+    errors: [{ path: at, message: `has ${bytes} bytes` }]
+  })
+
+/** A row to add: it may not name a system field. */
+export const addOf = (
+  row: JsonText,
+  idempotencyKey: string | undefined,
+  rowBytes: number,
+  at: string
+): Result.Result<Write, WriteProblem> => {
+  if (row.text[0] !== "{") return Result.fail(notAnObject(at))
+  const named = members(row).find((member) => systemFields.has(member.name))
+  if (named !== undefined) {
+    return Result.fail(reserved(named.name, at, `${named.name} is set by the service and cannot be sent.`))
+  }
+  if (row.bytes > rowBytes) return Result.fail(tooLarge(row.bytes, rowBytes, at))
+  return Result.succeed({ action: "add", row, idempotencyKey })
+}
+
+const ownFields = (text: JsonText): OwnFields => {
+  const all = members(text)
+  const claims = all.filter((member) => systemFields.has(member.name))
+  if (claims.length === 0) return { data: text, claims }
+  const own = all.filter((member) => !systemFields.has(member.name))
+  return { data: JsonText.trusted(`{${own.map((member) => `${member.rawName}:${member.value}`).join()}}`), claims }
+}
+
+/** The first claim that is not the stored row's own value, as the refusal it deserves. `row` is undefined for a new row. */
+export const refusedClaim = (fields: OwnFields, row: Row | undefined, at: string): ReservedField | undefined => {
+  for (const { name, value } of fields.claims) {
+    const actual =
+      row === undefined ? undefined : name === "id" ? row.id : timeText(name === "created_at" ? row.createdAt : row.updatedAt)
+    if (value[0] !== "\"" || decodeString(value) !== actual) {
+      return reserved(name, at, `${name} is set by the service; it may only be sent back unchanged.`)
+    }
+  }
+  return undefined
+}
+
+/** An insert or replacement by natural key (specification section 2.4). `at` is the place of the whole operation. */
+export const upsertOf = (
+  key: string | ReadonlyArray<string>,
+  row: JsonText,
+  rowBytes: number,
+  at: string
+): Result.Result<Write, WriteProblem> => {
+  if (row.text[0] !== "{") return Result.fail(notAnObject(`${at}/row`))
+  const names = typeof key === "string" ? [key] : key
+  const all = members(row)
+  const fields: Array<Member> = []
+  for (const name of new Set(names)) {
+    if (systemFields.has(name)) return Result.fail(invalid(`${at}/key`, `names the system field ${name}; use update_row`))
+    const field = all.find((member) => member.name === name)
+    if (field === undefined) {
+      return Result.fail(invalid(`${at}/key`, `names ${JSON.stringify(name.slice(0, 100))}, which is not in row`))
+    }
+    if (field.value === "null" || field.value[0] === "{" || field.value[0] === "[") {
+      return Result.fail(
+        invalid(`${at}/row`, `has no string, number or boolean in the key field ${JSON.stringify(name.slice(0, 100))}`)
+      )
+    }
+    fields.push(field)
+  }
+  const own = ownFields(row)
+  if (own.data.bytes > rowBytes) return Result.fail(tooLarge(own.data.bytes, rowBytes, `${at}/row`))
+  return Result.succeed({ action: "upsert", natural: filterOf(fields), row: own })
+}
+
+/** A patch of the row with this id; the id is any string. */
+export const updateRowOf = (id: string, patch: JsonText, at: string): Result.Result<Write, WriteProblem> =>
+  patch.text[0] === "{"
+    ? Result.succeed({ action: "update_row", id, patch: ownFields(patch) })
+    : Result.fail(notAnObject(`${at}/patch`))
+
+const requiredFilter = (text: JsonText, at: string): Result.Result<Filter, WriteProblem> => {
+  const filter = parseFilter(text, at)
+  if (Result.isFailure(filter)) {
+    return Result.fail(
+      new InvalidRequest({ detail: `${at} ${filter.failure[0]!.message}.`, errors: [...filter.failure] })
+    )
+  }
+  if (filter.success.isEmpty) {
+    const detail = "An empty filter would act on every row."
+    return Result.fail(new FilterRequired({ detail, errors: [{ path: at, message: "must name at least one field" }] }))
+  }
+  return Result.succeed(filter.success)
+}
+
+/** A patch of the rows that match a non-empty filter. */
+export const updateWhereOf = (
+  filter: JsonText,
+  patch: JsonText,
+  allowMultiple: boolean,
+  at: string
+): Result.Result<Write, WriteProblem> =>
+  Result.flatMap(requiredFilter(filter, `${at}/filter`), (filter) =>
+    patch.text[0] === "{"
+      ? Result.succeed({ action: "update_where", filter, patch: ownFields(patch), allowMultiple })
+      : Result.fail(notAnObject(`${at}/patch`))
+  )
+
+/** A removal of the rows that match a non-empty filter. */
+export const deleteOf = (filter: JsonText, at: string): Result.Result<Write, WriteProblem> =>
+  Result.map(requiredFilter(filter, at), (filter) => ({ action: "delete", filter }))

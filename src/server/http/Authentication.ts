@@ -1,0 +1,47 @@
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Digest } from "effect/crypto"
+import { HttpEffect, HttpServerResponse } from "effect/http"
+import { Authentication, CallClass, CurrentKey } from "../../api/Authentication.ts"
+import * as Key from "../../domain/Key.ts"
+import { RateLimited, Unauthenticated } from "../../domain/Problem.ts"
+import { RateLimiter, rateLimitHeaders } from "../keys/RateLimiter.ts"
+
+const unauthenticated = () => new Unauthenticated({ detail: "The API key is missing or not valid." })
+
+/** Admits requests by their API key; a mistyped key is refused without asking the database. */
+export const AuthenticationLayer = Layer.effect(
+  Authentication,
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const digest = yield* Digest.Digest
+    const utf8 = new TextEncoder()
+
+    return Authentication.of({
+      bearer: (httpEffect, { credential, endpoint }) => {
+        const callClass = Context.get(endpoint.annotations, CallClass)
+        return Effect.gen(function* () {
+          const text = Redacted.value(credential)
+          const accountId = Key.parse(text)
+          if (Option.isNone(accountId)) return yield* Effect.fail(unauthenticated())
+          const hash = yield* Effect.orDie(digest.digest(Digest.sha256, utf8.encode(text)))
+          const admission = yield* limiter.admit({ accountId: accountId.value, hash, class: callClass })
+          if (admission._tag === "Unknown") return yield* Effect.fail(unauthenticated())
+          const headers = rateLimitHeaders(admission)
+          yield* HttpEffect.appendPreResponseHandler((_request, response) =>
+            Effect.succeed(HttpServerResponse.setHeaders(response, headers))
+          )
+          if (admission._tag === "Limited") {
+            return yield* Effect.fail(
+              new RateLimited({
+                detail: `This key may send ${admission.limit} ${callClass}s a minute.`,
+                limit: admission.limit,
+                retry_after: admission.retryAfter
+              })
+            )
+          }
+          return yield* Effect.provideService(httpEffect, CurrentKey, { ...admission.key, now: admission.now })
+        })
+      }
+    })
+  })
+)

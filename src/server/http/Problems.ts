@@ -1,0 +1,45 @@
+import { Cause, Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { Problems } from "../../api/Requests.ts"
+import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
+import { InternalError, InvalidToken } from "../../domain/Problem.ts"
+import { isProblem, renderProblem, schemaProblem } from "./RenderProblem.ts"
+import { Routes } from "./Routes.ts"
+
+/** Renders what an endpoint fails with. A defect is logged here, with the request's id, and says nothing of the inside. */
+export const ProblemsLayer = Layer.effect(
+  Problems,
+  Effect.gen(function* () {
+    const routes = yield* Routes
+
+    return Problems.of((httpEffect, { endpoint }) => {
+      const hidesBody = Context.get(endpoint.annotations, BadBodyIsInvalidToken)
+
+      const render = (error: unknown) => {
+        if (HttpApiError.HttpApiSchemaError.is(error)) {
+          return hidesBody && error.kind === "Payload"
+            ? renderProblem(new InvalidToken({}))
+            : renderProblem(schemaProblem(error))
+        }
+        return isProblem(error) ? renderProblem(error) : Effect.die(error)
+      }
+
+      const answered = Effect.catchCause(httpEffect, (cause) => {
+        const failure = cause.reasons.find(Cause.isFailReason)
+        if (failure !== undefined) return render(failure.error)
+        if (Cause.hasInterrupts(cause)) return Effect.failCause(cause as Cause.Cause<never>)
+        return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(new InternalError({})))
+      })
+
+      if (!endpoint.path.includes(":table")) return answered
+      // Names with a leading underscore are the service's own: such an address is an operation or nothing at all.
+      return Effect.flatMap(HttpRouter.RouteContext, ({ params }) => {
+        if (params["table"]?.startsWith("_") !== true) return answered
+        return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+          renderProblem(routes.refusal(request.method, request.url))
+        )
+      })
+    })
+  })
+)

@@ -1,0 +1,65 @@
+import { Effect } from "effect"
+import { HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { jsonIssueOf } from "../../api/JsonBody.ts"
+import { jsonProblem } from "../../domain/JsonProblem.ts"
+import { InternalError, InvalidRequest, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
+import { fieldIssues } from "./FieldIssues.ts"
+import { RequestId } from "./RequestId.ts"
+
+/** A declared failure: an instance of one of the classes of `domain/Problem.ts`. */
+export interface Problem extends HttpServerRespondable.Respondable {
+  readonly status: number
+  readonly code: string
+}
+
+export const isProblem = (value: unknown): value is Problem =>
+  HttpServerRespondable.isRespondable(value) && "code" in value && "status" in value
+
+/** The problem's response, with the request's id and the headers that its status calls for. */
+export const renderProblem = (problem: Problem): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  Effect.flatMap(RequestId, (request_id) =>
+    HttpServerRespondable.toResponse(Object.assign(problem, { request_id })).pipe(
+      Effect.map(HttpServerResponse.setHeaders({ "cache-control": "no-store", ...headersOf(problem) }))
+    )
+  )
+
+const headersOf = (problem: Problem): Record<string, string> => {
+  switch (problem.status) {
+    case 401:
+      return { "www-authenticate": "Bearer" }
+    case 429:
+      return "retry_after" in problem ? { "retry-after": String(problem.retry_after) } : {}
+    case 503:
+      return { "retry-after": "1" }
+    default:
+      return {}
+  }
+}
+
+/** What a request that does not fit its endpoint's schemas is refused with; a response that does not is our own fault. */
+export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem => {
+  switch (error.kind) {
+    case "Body":
+    case "ResponseHeaders":
+      return new InternalError({})
+    case "Payload": {
+      const issue = jsonIssueOf(error.cause.issue)
+      return issue === undefined ? invalidRequest(fieldIssues(error.cause.issue, "")) : jsonProblem(issue, "")
+    }
+    case "Params": {
+      const errors = fieldIssues(error.cause.issue, "")
+      return new InvalidTableName({ detail: `The table name ${errors[0]?.message ?? "is not valid"}.`, errors })
+    }
+    case "Query":
+    case "Headers":
+      return invalidRequest(fieldIssues(error.cause.issue, "").map(({ message, path }) => ({ message, path: path.slice(1) })))
+  }
+}
+
+const invalidRequest = (errors: ReadonlyArray<FieldIssue>): InvalidRequest => {
+  const first = errors[0]
+  const detail =
+    first === undefined ? "The request is not valid." : `${first.path === "" ? "The body" : first.path} ${first.message}.`
+  return new InvalidRequest({ detail, errors })
+}

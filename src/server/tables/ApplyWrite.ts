@@ -1,0 +1,185 @@
+import { Result } from "effect"
+import type { Facets } from "../../domain/facets/Facets.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import { merge } from "../../domain/json/Members.ts"
+import {
+  AmbiguousKey,
+  IdempotencyKeyReused,
+  MultipleMatches,
+  type ReservedField,
+  RowNotFound,
+  VersionNotFound
+} from "../../domain/Problem.ts"
+import { isRowId, rowText } from "../../domain/Row.ts"
+import { refusedClaim, type OwnFields, type Write } from "../../domain/Write.ts"
+import { WorkRow, type Workspace } from "./Workspace.ts"
+
+/** A version that a restore asks for, and how far the row's numbers have come. */
+export interface Restorable {
+  readonly row: WorkRow
+  readonly versions: ReadonlyMap<number, JsonText>
+}
+
+/** What writes act on beside the workspace: who changes, when, and what was loaded for them. */
+export interface WriteContext {
+  readonly workspace: Workspace
+  readonly table: string
+  readonly changedBy: string
+  readonly now: number
+  readonly newId: () => string
+  readonly versionsPerRow: number
+  readonly restorable: (id: string) => Restorable | undefined
+  readonly addRecord: (key: string) => { readonly rowHash: string; readonly answer: JsonText } | undefined
+  readonly saveAddRecord: (key: string, row: JsonText, answer: JsonText) => void
+  readonly hash: (text: string) => string
+}
+
+export type ApplyProblem =
+  | AmbiguousKey
+  | IdempotencyKeyReused
+  | MultipleMatches
+  | ReservedField
+  | RowNotFound
+  | VersionNotFound
+
+type Applied = Result.Result<JsonText, ApplyProblem>
+
+const answer = (text: string): Applied => Result.succeed(JsonText.trusted(text))
+
+const rowNotFound = (detail: string) => Result.fail(new RowNotFound({ detail }))
+
+/**
+ * Carries out one write in the workspace and gives the body of its answer, the specification's of the single operation.
+ * A failure may leave the workspace half changed: the caller undoes it. Limits are the caller's too.
+ */
+export const applyWrite = (write: Write, context: WriteContext, at: string): Applied => {
+  switch (write.action) {
+    case "add":
+      return add(write.row, write.idempotencyKey, context)
+    case "upsert":
+      return upsert(write, context, at)
+    case "update_row":
+      return updateRow(write.id, write.patch, context, at)
+    case "update_where":
+      return updateWhere(write, context, at)
+    case "delete": {
+      const matches = context.workspace.find(context.table, write.filter)
+      for (const row of matches) context.workspace.replace(row, undefined, "delete", context.changedBy, context.now)
+      return answer(`{"deleted":${matches.length}}`)
+    }
+    case "restore":
+      return restore(write.id, write.version, context)
+  }
+}
+
+const add = (data: JsonText, key: string | undefined, context: WriteContext): Applied => {
+  const record = key === undefined ? undefined : context.addRecord(key)
+  if (record !== undefined) {
+    if (record.rowHash === context.hash(data.text)) return Result.succeed(record.answer)
+    return Result.fail(new IdempotencyKeyReused({ detail: "This idempotencyKey was used to add another row." }))
+  }
+  const { now, table, workspace } = context
+  const row = rowText(workspace.insert(table, context.newId(), now, data).row)
+  if (key !== undefined) context.saveAddRecord(key, data, row)
+  return Result.succeed(row)
+}
+
+const upsert = (write: Write & { action: "upsert" }, context: WriteContext, at: string): Applied => {
+  const { changedBy, now, table, workspace } = context
+  const matches = workspace.find(table, write.natural)
+  if (matches.length > 1) {
+    return Result.fail(
+      new AmbiguousKey({
+        detail: `${matches.length} rows match the natural key; an upsert replaces exactly one.`,
+        matches: matches.length
+      })
+    )
+  }
+  const found = matches[0]
+  const refused = refusedClaim(write.row, found?.row, `${at}/row`)
+  if (refused !== undefined) return Result.fail(refused)
+  if (found === undefined) {
+    const row = workspace.insert(table, context.newId(), now, write.row.data)
+    return answer(`{"created":true,"row":${rowText(row.row).text}}`)
+  }
+  workspace.replace(found, write.row.data, "update", changedBy, now)
+  return answer(`{"created":false,"row":${rowText(found.row).text}}`)
+}
+
+const patchRow = (row: WorkRow, patch: OwnFields, context: WriteContext, at: string): ReservedField | undefined => {
+  const refused = refusedClaim(patch, row.row, `${at}/patch`)
+  if (refused !== undefined) return refused
+  const data = merge(row.content!.data, patch.data)
+  context.workspace.replace(row, data, "update", context.changedBy, context.now)
+  return undefined
+}
+
+const updateRow = (id: string, patch: OwnFields, context: WriteContext, at: string): Applied => {
+  const row = context.workspace.live(context.table, id)
+  if (row === undefined) return rowNotFound(`The table ${context.table} has no row with this id.`)
+  const refused = patchRow(row, patch, context, at)
+  return refused === undefined ? answer(`{"row":${rowText(row.row).text}}`) : Result.fail(refused)
+}
+
+const updateWhere = (write: Write & { action: "update_where" }, context: WriteContext, at: string): Applied => {
+  const matches = context.workspace.find(context.table, write.filter)
+  if (matches.length === 0 && !write.allowMultiple) {
+    return rowNotFound(`No row of the table ${context.table} matches the filter.`)
+  }
+  if (matches.length > 1 && !write.allowMultiple) {
+    return Result.fail(
+      new MultipleMatches({
+        detail: `${matches.length} rows match, and allowMultiple is not true.`,
+        matches: matches.length
+      })
+    )
+  }
+  for (const row of matches) {
+    const refused = patchRow(row, write.patch, context, at)
+    if (refused !== undefined) return Result.fail(refused)
+  }
+  const rows = matches.map((row) => rowText(row.row).text)
+  return answer(`{"updated":${rows.length},"rows":[${rows.join()}]}`)
+}
+
+const restore = (id: string, version: number, context: WriteContext): Applied => {
+  const { changedBy, now, table, versionsPerRow, workspace } = context
+  const restorable = context.restorable(id)
+  const row = workspace.rows.get(id) ?? restorable?.row
+  const archivedNow = workspace.archived.find((one) => one.place.id === id && one.version === version)
+  const data = archivedNow?.content.data ?? restorable?.versions.get(version)
+  const isRetained = row !== undefined && row.place.table === table && version > row.lastVersion - versionsPerRow
+  if (!isRetained || data === undefined) {
+    return Result.fail(new VersionNotFound({ detail: "The row has no such version, or it is no longer kept." }))
+  }
+  workspace.load(row)
+  workspace.replace(row, data, "restore", changedBy, now)
+  return answer(`{"row":${rowText(row.row).text}}`)
+}
+
+/** The rows that a write may act on, as the database must find them. */
+export interface Selector {
+  readonly table: string
+  readonly id: string | undefined
+  readonly createdAt: number | undefined
+  readonly updatedAt: number | undefined
+  readonly fields: Facets
+}
+
+const everyField: Facets = { short: "{}", long: null }
+
+export const selectorOf = (write: Write, table: string): Selector | undefined => {
+  switch (write.action) {
+    case "add":
+      return undefined
+    case "update_row":
+    case "restore":
+      if (!isRowId(write.id)) return undefined
+      return { table, id: write.id, createdAt: undefined, updatedAt: undefined, fields: everyField }
+    case "upsert":
+      return { table, id: undefined, createdAt: undefined, updatedAt: undefined, fields: write.natural.fields }
+    case "update_where":
+    case "delete":
+      return write.filter.isImpossible ? undefined : { table, ...write.filter }
+  }
+}

@@ -1,0 +1,98 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient, type Statement } from "effect/sql"
+import type { Filter } from "../../domain/Filter.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import type { Query, Sort } from "../../domain/Query.ts"
+import type { Row } from "../../domain/Row.ts"
+import { time } from "../sql/Params.ts"
+import { refine } from "../sql/SqlFailure.ts"
+
+/** The SQL that reads live rows. */
+export class RowsRepo extends Context.Service<
+  RowsRepo,
+  {
+    /** At most `limit` + 1 rows: one more tells that there are more. */
+    readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<ReadonlyArray<Row>, Unavailable>
+    readonly count: (
+      accountId: string,
+      table: string,
+      filter: Filter | undefined
+    ) => Effect.Effect<number, Unavailable>
+  }
+>()("agent-memory/server/tables/RowsRepo") {
+  static readonly layer = Layer.effect(
+    RowsRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const matching = (accountId: string, table: string, filter: Filter | undefined): Statement.Fragment => {
+        const conditions = [sql`account_id = ${accountId}`, sql`table_name = ${table}`]
+        if (filter?.id !== undefined) conditions.push(sql`id = ${filter.id}`)
+        if (filter?.createdAt !== undefined) conditions.push(sql`created_at = ${time(filter.createdAt)}`)
+        if (filter?.updatedAt !== undefined) conditions.push(sql`updated_at = ${time(filter.updatedAt)}`)
+        if (filter !== undefined && filter.fields.wanted.size > 0) {
+          conditions.push(sql`facets @> ${filter.fields.short}::text::jsonb`)
+        }
+        if (filter !== undefined && filter.fields.long !== null) {
+          conditions.push(sql`long_facets @> ${filter.fields.long}::text::jsonb`)
+        }
+        return sql.and(conditions)
+      }
+
+      const order = (sort: Sort | undefined): Statement.Fragment => {
+        if (sort === undefined) return sql`ORDER BY seq`
+        const direction = sql.literal(sort.descending ? "DESC" : "ASC")
+        switch (sort.field) {
+          case "id":
+          case "created_at":
+          case "updated_at":
+            return sql`ORDER BY ${sql(sort.field)} ${direction}, seq`
+          default:
+            return sql`
+              ORDER BY
+                CASE WHEN facets ->> ${sort.facet}::text IS NULL THEN 2
+                  WHEN facets ->> ${sort.facet}::text = '0' THEN 1 ELSE 0 END,
+                (facets ->> ${sort.facet}::text) COLLATE "C" ${direction},
+                (long_facets ->> ${sort.facet}::text) COLLATE "C" ${direction},
+                seq
+            `
+        }
+      }
+
+      const query = Effect.fn("RowsRepo.query")(function* (accountId: string, table: string, query: Query) {
+        const found = yield* sql<{ id: string; created_at: Date; updated_at: Date; data: string }>`
+          SELECT id, created_at, updated_at, data
+          FROM rows
+          WHERE ${matching(accountId, table, query.filter)}
+          ${order(query.sort)}
+          LIMIT ${query.limit + 1}
+        `
+        return found.map((row) => ({
+          id: row.id,
+          createdAt: row.created_at.getTime(),
+          updatedAt: row.updated_at.getTime(),
+          data: JsonText.trusted(row.data)
+        }))
+      }, refine)
+
+      const count = Effect.fn("RowsRepo.count")(function* (
+        accountId: string,
+        table: string,
+        filter: Filter | undefined
+      ) {
+        const found =
+          filter === undefined
+            ? yield* sql<{ count: number }>`
+                SELECT rows AS count FROM tables WHERE account_id = ${accountId} AND name = ${table}
+              `
+            : yield* sql<{ count: number }>`
+                SELECT count(*)::integer AS count FROM rows WHERE ${matching(accountId, table, filter)}
+              `
+        return found[0]?.count ?? 0
+      }, refine)
+
+      return RowsRepo.of({ query, count })
+    })
+  )
+}

@@ -1,0 +1,276 @@
+import { Cause, Context, Deferred, Effect, Exit, Layer, Result } from "effect"
+import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { Settings } from "../Config.ts"
+import { transact } from "../sql/SqlFailure.ts"
+import { Archives } from "../versions/Archives.ts"
+import { selectorOf } from "./ApplyWrite.ts"
+import {
+  Evaluation,
+  recordId,
+  requestScope,
+  restorableId,
+  type WriteAnswer,
+  type WriteFailure,
+  type WriteOutcome,
+  type WriteRequest
+} from "./EvaluateWrites.ts"
+import { Workspace, type AccountState, type WorkRow } from "./Workspace.ts"
+import { WritesRepo } from "./WritesRepo.ts"
+
+interface Pending {
+  readonly request: WriteRequest
+  readonly answer: Deferred.Deferred<WriteAnswer, WriteFailure | Unavailable>
+  isAbandoned: boolean
+}
+
+/** The writes of one account in this process, and what the account was when the last of them was stored. */
+interface Lane {
+  readonly queue: Array<Pending>
+  isDraining: boolean
+  state: AccountState | undefined
+}
+
+const maxLanes = 10_000
+const maxGroupWrites = 200
+const maxGroupBytes = 8_388_608
+const optimisticAttempts = 4
+
+/**
+ * Carries out writes: those of one account one after another, those that wait for the same account together in one
+ * statement and one commit. Each has its own verdict; a refused one changes nothing and does not touch its neighbours.
+ * Limits are exact over several instances, since a commit only succeeds on the account's revision it was computed from.
+ */
+export class Writes extends Context.Service<
+  Writes,
+  {
+    /** Answers when the write is durable. A write whose caller goes away before its turn is dropped. */
+    readonly run: (request: WriteRequest) => Effect.Effect<WriteAnswer, WriteFailure | Unavailable>
+  }
+>()("agent-memory/server/tables/Writes") {
+  static readonly layerNoDeps = Layer.effect(
+    Writes,
+    Effect.gen(function* () {
+      const repo = yield* WritesRepo
+      const archives = yield* Archives
+      const sql = yield* SqlClient.SqlClient
+      const { limits } = yield* Settings
+      const scope = yield* Effect.scope
+      const lanes = new Map<string, Lane>()
+
+      const laneOf = (accountId: string): Lane => {
+        const known = lanes.get(accountId)
+        const lane = known ?? { queue: [], isDraining: false, state: undefined }
+        lanes.delete(accountId)
+        lanes.set(accountId, lane)
+        if (lanes.size > maxLanes) {
+          const idle = lanes.entries().find(([, lane]) => !lane.isDraining)
+          if (idle !== undefined) lanes.delete(idle[0])
+        }
+        return lane
+      }
+
+      const takeGroup = (lane: Lane): ReadonlyArray<Pending> => {
+        const group: Array<Pending> = []
+        let bytes = 0
+        while (lane.queue.length > 0 && group.length < maxGroupWrites && bytes < maxGroupBytes) {
+          const pending = lane.queue.shift()!
+          if (pending.isAbandoned) continue
+          group.push(pending)
+          bytes += pending.request.bytes
+        }
+        return group
+      }
+
+      const load = Effect.fnUntraced(function* (
+        accountId: string,
+        requests: ReadonlyArray<WriteRequest>,
+        known: AccountState | undefined
+      ) {
+        const writes = requests.flatMap(({ table, writes }) => writes.map((write) => ({ table, write })))
+        const selectors = writes.flatMap(({ table, write }) => selectorOf(write, table) ?? [])
+        const restores = writes.flatMap(({ table, write }) =>
+          write.action === "restore" && selectorOf(write, table) !== undefined ? [{ table, id: write.id }] : []
+        )
+        const keys = known === undefined ? requests.flatMap(recordKeys) : []
+        const [account, rows, versions, records] = yield* Effect.all(
+          [
+            known === undefined ? repo.account(accountId) : Effect.succeed(known),
+            selectors.length === 0 ? Effect.undefined : repo.rows(accountId, selectors),
+            restores.length === 0 ? Effect.undefined : repo.versions(accountId, restores, limits.versionDays),
+            keys.length === 0 ? Effect.undefined : repo.records(accountId, keys)
+          ],
+          { concurrency: "unbounded" }
+        )
+        const isOneSnapshot = [rows, versions, records].every(
+          (part) => part === undefined || part.revision === account.revision
+        )
+        if (!isOneSnapshot) return undefined
+        const workspace = new Workspace(account)
+        for (const row of rows?.rows ?? []) workspace.load(row)
+        const restorable = new Map<string, { readonly row: WorkRow; readonly versions: Map<number, JsonText> }>()
+        for (const { data, row, version } of versions?.versions ?? []) {
+          const id = restorableId(row.place.table, row.place.id)
+          const one = restorable.get(id) ?? { row, versions: new Map<number, JsonText>() }
+          one.versions.set(version, data)
+          restorable.set(id, one)
+        }
+        const recordMap = new Map(
+          (records?.records ?? []).map((record) => [recordId(record.scope, record.key), record])
+        )
+        return { account, workspace, loaded: { records: recordMap, restorable } }
+      })
+
+      /** One attempt: the outcomes once they are stored, or undefined when the account moved on meanwhile. */
+      const attempt = Effect.fnUntraced(function* (
+        accountId: string,
+        requests: ReadonlyArray<WriteRequest>,
+        known: AccountState | undefined
+      ) {
+        const snapshot = yield* load(accountId, requests, known)
+        if (snapshot === undefined) return undefined
+        const { account, loaded, workspace } = snapshot
+        const evaluation = new Evaluation(workspace, loaded, limits, uuidV7Unsafe)
+        const outcomes = requests.map((request) => evaluation.evaluate(request))
+        // A refusal must not rest on a remembered state: another instance may have made room since.
+        if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
+        if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {
+          return { outcomes, state: account, overfull: false }
+        }
+        const touched = [...workspace.rows.values()].filter((row) => row.isTouched)
+        const archived = workspace.archived.filter(
+          ({ place, version }) => version > workspace.rows.get(place.id)!.lastVersion - limits.versionsPerRow
+        )
+        const committed = yield* repo.commit(
+          accountId,
+          {
+            revision: workspace.revision,
+            nextSeq: workspace.nextSeq,
+            storageBytes: workspace.storageBytes,
+            rowsByTable: new Map(
+              [...workspace.rowsByTable].filter(([name, rows]) => account.rowsByTable.get(name) !== rows)
+            ),
+            touched,
+            archived,
+            records: evaluation.newRecords
+          },
+          limits.versionsPerRow,
+          limits.idempotencyHours
+        )
+        if (committed === "stale") return undefined
+        return { outcomes, state: workspace.account, overfull: archives.isOverfull(committed) }
+      })
+
+      const carryOut = Effect.fn("Writes.carryOut")(function* (
+        accountId: string,
+        lane: Lane,
+        requests: ReadonlyArray<WriteRequest>
+      ) {
+        let known = lane.state
+        lane.state = undefined
+        for (let count = 0; count < optimisticAttempts; count++) {
+          const done = yield* attempt(accountId, requests, known)
+          if (done !== undefined) {
+            lane.state = done.state
+            return done
+          }
+          known = undefined
+        }
+        // Other instances keep winning the race for this account: hold its lock, so that this turn is ours.
+        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, requests, undefined))
+        const done = yield* transact(sql)(locked)
+        if (done === undefined) return yield* Effect.die(new Error("A locked account changed its revision"))
+        return done
+      })
+
+      const answerAll = (group: ReadonlyArray<Pending>, outcomes: ReadonlyArray<WriteOutcome>) =>
+        group.forEach((pending, index) => {
+          const outcome = outcomes[index]!
+          Deferred.doneUnsafe(
+            pending.answer,
+            Result.isSuccess(outcome) ? Exit.succeed(outcome.success) : Exit.fail(outcome.failure)
+          )
+        })
+
+      const runGroup: (accountId: string, lane: Lane, group: ReadonlyArray<Pending>) => Effect.Effect<void> =
+        Effect.fnUntraced(function* (accountId, lane, group) {
+          const exit = yield* Effect.exit(
+            carryOut(
+              accountId,
+              lane,
+              group.map((pending) => pending.request)
+            )
+          )
+          if (Exit.isSuccess(exit)) {
+            answerAll(group, exit.value.outcomes)
+            if (exit.value.overfull) {
+              lane.state = undefined
+              yield* Effect.exit(archives.evict(accountId))
+            }
+            return
+          }
+          // A defect belongs to one of the group: alone, each meets only its own.
+          if (group.length > 1 && Cause.hasDies(exit.cause)) {
+            for (const pending of group) yield* runGroup(accountId, lane, [pending])
+            return
+          }
+          for (const pending of group) Deferred.doneUnsafe(pending.answer, Exit.failCause(exit.cause))
+        })
+
+      const drain = Effect.fnUntraced(function* (accountId: string, lane: Lane) {
+        let group: ReadonlyArray<Pending> = []
+        const drainAll = Effect.gen(function* () {
+          while (true) {
+            group = takeGroup(lane)
+            if (group.length === 0) {
+              lane.isDraining = false
+              return
+            }
+            yield* runGroup(accountId, lane, group)
+          }
+        })
+        // Whatever ends the drain early, nobody waits for ever.
+        yield* Effect.onExit(drainAll, (exit) =>
+          Effect.sync(() => {
+            if (Exit.isSuccess(exit)) return
+            lane.isDraining = false
+            for (const { answer } of [...group, ...lane.queue.splice(0)]) {
+              Deferred.doneUnsafe(answer, Exit.failCause(exit.cause))
+            }
+          })
+        )
+      })
+
+      const run = Effect.fn("Writes.run")(function* (request: WriteRequest) {
+        const answer = Deferred.makeUnsafe<WriteAnswer, WriteFailure | Unavailable>()
+        const lane = laneOf(request.accountId)
+        const pending: Pending = { request, answer, isAbandoned: false }
+        lane.queue.push(pending)
+        if (!lane.isDraining) {
+          lane.isDraining = true
+          yield* Effect.forkIn(drain(request.accountId, lane), scope)
+        }
+        return yield* Deferred.await(answer).pipe(
+          Effect.onInterrupt(() => Effect.sync(() => void (pending.isAbandoned = true)))
+        )
+      })
+
+      return Writes.of({ run })
+    })
+  )
+
+  static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Archives.layer]))
+}
+
+const recordKeys = (request: WriteRequest): ReadonlyArray<{ readonly scope: string; readonly key: string }> => {
+  const { idempotency, operation, table, writes } = request
+  const own = idempotency === undefined ? [] : [{ scope: requestScope(operation, table), key: idempotency.key }]
+  const adds = writes.flatMap((write) =>
+    write.action === "add" && write.idempotencyKey !== undefined
+      ? [{ scope: requestScope("add", table), key: write.idempotencyKey }]
+      : []
+  )
+  return [...own, ...adds]
+}

@@ -1,0 +1,242 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { texts, times } from "../sql/Params.ts"
+import { refine } from "../sql/SqlFailure.ts"
+import type { Selector } from "./ApplyWrite.ts"
+import { makeCommit } from "./CommitChanges.ts"
+import { WorkRow, type AccountState, type Archived } from "./Workspace.ts"
+
+/** An answer that is kept so that a repeated request gets it again (one per scope and key of an account). */
+export interface IdempotencyRecord {
+  readonly scope: string
+  readonly key: string
+  readonly requestHash: string
+  readonly answer: JsonText
+  readonly createdAt: number
+}
+
+/** All that one group of writes changes; stored wholly, and only if the account is still at `revision`. */
+export interface Changes {
+  readonly revision: number
+  readonly nextSeq: number
+  readonly storageBytes: number
+  readonly rowsByTable: ReadonlyMap<string, number>
+  readonly touched: ReadonlyArray<WorkRow>
+  readonly archived: ReadonlyArray<Archived>
+  readonly records: ReadonlyArray<IdempotencyRecord>
+}
+
+/** What the account's two bounded archives hold after a commit, in bytes. */
+export interface ArchiveBytes {
+  readonly versionBytes: number
+  readonly idempotencyBytes: number
+}
+
+/** The account moved on since it was read (another instance wrote, or an idempotency key was taken): read again. */
+export type CommitOutcome = ArchiveBytes | "stale"
+
+interface LoadedRow {
+  readonly revision: bigint
+  readonly id: string | null
+  readonly table_name: string
+  readonly seq: bigint
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly last_version: number
+  readonly data: string
+}
+
+interface LoadedVersion extends LoadedRow {
+  readonly version: number
+}
+
+/** The SQL of the write path. Every statement gives the revision it saw, so that several make one snapshot. */
+export class WritesRepo extends Context.Service<
+  WritesRepo,
+  {
+    readonly account: (accountId: string) => Effect.Effect<AccountState, Unavailable>
+    readonly rows: (
+      accountId: string,
+      selectors: ReadonlyArray<Selector>
+    ) => Effect.Effect<{ readonly revision: number; readonly rows: ReadonlyArray<WorkRow> }, Unavailable>
+    readonly versions: (
+      accountId: string,
+      wanted: ReadonlyArray<{ readonly table: string; readonly id: string }>,
+      versionDays: number
+    ) => Effect.Effect<
+      {
+        readonly revision: number
+        readonly versions: ReadonlyArray<{ row: WorkRow; version: number; data: JsonText }>
+      },
+      Unavailable
+    >
+    readonly records: (
+      accountId: string,
+      wanted: ReadonlyArray<{ readonly scope: string; readonly key: string }>
+    ) => Effect.Effect<{ readonly revision: number; readonly records: ReadonlyArray<IdempotencyRecord> }, Unavailable>
+    readonly commit: (
+      accountId: string,
+      changes: Changes,
+      versionsPerRow: number,
+      idempotencyHours: number
+    ) => Effect.Effect<CommitOutcome, Unavailable>
+    /** Takes the account's lock for the transaction around it. */
+    readonly lock: (accountId: string) => Effect.Effect<void, Unavailable>
+  }
+>()("agent-memory/server/tables/WritesRepo") {
+  static readonly layer = Layer.effect(
+    WritesRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const account = Effect.fn("WritesRepo.account")(function* (accountId: string) {
+        const rows = yield* sql<{
+          revision: bigint
+          next_seq: bigint
+          storage_bytes: bigint
+          names: ReadonlyArray<string>
+          counts: ReadonlyArray<number>
+        }>`
+          SELECT a.revision, a.next_seq, a.storage_bytes, t.names, t.counts
+          FROM accounts a
+          CROSS JOIN LATERAL (
+            SELECT coalesce(array_agg(name), '{}') AS names, coalesce(array_agg(rows), '{}') AS counts
+            FROM tables
+            WHERE account_id = a.account_id AND rows > 0
+          ) t
+          WHERE a.account_id = ${accountId}
+        `
+        const row = rows[0]!
+        return {
+          revision: Number(row.revision),
+          nextSeq: Number(row.next_seq),
+          storageBytes: Number(row.storage_bytes),
+          rowsByTable: new Map(row.names.map((name, index) => [name, row.counts[index]!]))
+        }
+      }, refine)
+
+      const workRow = (row: LoadedRow, isLive: boolean): WorkRow =>
+        new WorkRow(
+          { table: row.table_name, id: row.id!, seq: Number(row.seq), createdAt: row.created_at.getTime() },
+          isLive ? { updatedAt: row.updated_at.getTime(), data: JsonText.trusted(row.data) } : undefined,
+          row.last_version
+        )
+
+      const rows = Effect.fn("WritesRepo.rows")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
+        const byId = selectors.filter((selector) => selector.id !== undefined)
+        const byField = selectors.filter((selector) => selector.id === undefined)
+        const found = yield* sql<LoadedRow>`
+          SELECT a.revision, r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
+          FROM accounts a
+          LEFT JOIN LATERAL (
+            SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
+            FROM unnest(
+              ${texts(byId.map((selector) => selector.table))}::text[],
+              ${texts(byId.map((selector) => selector.id!))}::text[]
+            ) AS s (table_name, id)
+            JOIN rows r ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.id = s.id
+            UNION ALL
+            SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
+            FROM unnest(
+              ${texts(byField.map((selector) => selector.table))}::text[],
+              ${texts(byField.map((selector) => selector.fields.short))}::text[]::jsonb[],
+              ${texts(byField.map((selector) => selector.fields.long))}::text[]::jsonb[],
+              ${times(byField.map((selector) => selector.createdAt ?? null))}::timestamptz[],
+              ${times(byField.map((selector) => selector.updatedAt ?? null))}::timestamptz[]
+            ) AS s (table_name, facets, long_facets, created_at, updated_at)
+            JOIN rows r
+              ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
+              AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
+              AND (s.created_at IS NULL OR r.created_at = s.created_at)
+              AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
+          ) r ON true
+          WHERE a.account_id = ${accountId}
+        `
+        return {
+          revision: Number(found[0]!.revision),
+          rows: found.flatMap((row) => (row.id === null ? [] : [workRow(row, true)]))
+        }
+      }, refine)
+
+      const versions = Effect.fn("WritesRepo.versions")(function* (
+        accountId: string,
+        wanted: ReadonlyArray<{ readonly table: string; readonly id: string }>,
+        versionDays: number
+      ) {
+        const found = yield* sql<LoadedVersion>`
+          SELECT a.revision, v.row_id AS id, v.table_name, v.seq, v.created_at, v.updated_at, v.version,
+            v.last_version, v.data
+          FROM accounts a
+          LEFT JOIN LATERAL (
+            SELECT v.row_id, v.table_name, v.seq, v.created_at, v.updated_at, v.version, v.data, v.archived_at,
+              max(v.version) OVER (PARTITION BY v.table_name, v.row_id) AS last_version
+            FROM unnest(
+              ${texts(wanted.map((one) => one.table))}::text[],
+              ${texts(wanted.map((one) => one.id))}::text[]
+            ) AS s (table_name, id)
+            JOIN versions v ON v.account_id = a.account_id AND v.table_name = s.table_name AND v.row_id = s.id
+          ) v ON v.archived_at > memory_now() - make_interval(days => ${versionDays}::integer)
+          WHERE a.account_id = ${accountId}
+        `
+        return {
+          revision: Number(found[0]!.revision),
+          versions: found.flatMap((row) =>
+            row.id === null
+              ? []
+              : [{ row: workRow(row, false), version: row.version, data: JsonText.trusted(row.data) }]
+          )
+        }
+      }, refine)
+
+      const records = Effect.fn("WritesRepo.records")(function* (
+        accountId: string,
+        wanted: ReadonlyArray<{ readonly scope: string; readonly key: string }>
+      ) {
+        const found = yield* sql<{
+          revision: bigint
+          scope: string | null
+          key: string
+          request_hash: Uint8Array
+          answer: string
+          created_at: Date
+        }>`
+          SELECT a.revision, i.scope, i.key, i.request_hash, i.answer, i.created_at
+          FROM accounts a
+          LEFT JOIN LATERAL (
+            SELECT i.scope, i.key, i.request_hash, i.answer, i.created_at
+            FROM unnest(
+              ${texts(wanted.map((one) => one.scope))}::text[],
+              ${texts(wanted.map((one) => one.key))}::text[]
+            ) AS s (scope, key)
+            JOIN idempotency_records i ON i.account_id = a.account_id AND i.scope = s.scope AND i.key = s.key
+          ) i ON true
+          WHERE a.account_id = ${accountId}
+        `
+        return {
+          revision: Number(found[0]!.revision),
+          records: found.flatMap((row) =>
+            row.scope === null
+              ? []
+              : [
+                  {
+                    scope: row.scope,
+                    key: row.key,
+                    requestHash: Buffer.from(row.request_hash).toString("hex"),
+                    answer: JsonText.trusted(row.answer),
+                    createdAt: row.created_at.getTime()
+                  }
+                ]
+          )
+        }
+      }, refine)
+
+      const lock = Effect.fn("WritesRepo.lock")(function* (accountId: string) {
+        yield* sql`SELECT account_id FROM accounts WHERE account_id = ${accountId} FOR UPDATE`
+      }, refine)
+
+      return WritesRepo.of({ account, rows, versions, records, commit: makeCommit(sql), lock })
+    })
+  )
+}

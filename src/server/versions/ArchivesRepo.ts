@@ -1,0 +1,76 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { bigint } from "../sql/Params.ts"
+import { refine } from "../sql/SqlFailure.ts"
+
+/** The SQL that keeps an account's two bounded archives in bounds. */
+export class ArchivesRepo extends Context.Service<
+  ArchivesRepo,
+  {
+    /** Removes versions, oldest first and each row's newest last, until at most `bytes` are left. */
+    readonly evictVersions: (accountId: string, bytes: number) => Effect.Effect<void, Unavailable>
+    /** Removes idempotency records, oldest first, until at most `bytes` are left. */
+    readonly evictRecords: (accountId: string, bytes: number) => Effect.Effect<void, Unavailable>
+  }
+>()("agent-memory/server/versions/ArchivesRepo") {
+  static readonly layer = Layer.effect(
+    ArchivesRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      // Both statements change nothing when a write is stored meanwhile: their sums would be of another state.
+      const evictVersions = Effect.fn("ArchivesRepo.evictVersions")(function* (accountId: string, bytes: number) {
+        yield* sql`
+          WITH kept AS (
+            SELECT table_name, row_id, version, bytes, archived_at,
+              version = max(version) OVER (PARTITION BY table_name, row_id) AS is_newest
+            FROM versions
+            WHERE account_id = ${accountId}
+          ), ranked AS (
+            SELECT table_name, row_id, version, bytes,
+              sum(bytes) OVER (ORDER BY is_newest DESC, archived_at DESC, table_name, row_id, version DESC) AS held
+            FROM kept
+          ), victims AS (
+            SELECT table_name, row_id, version, bytes FROM ranked WHERE held > ${bigint(bytes)}
+          ), account AS (
+            UPDATE accounts
+            SET revision = revision + 1,
+              version_bytes = version_bytes - (SELECT coalesce(sum(bytes), 0) FROM victims)::bigint
+            WHERE account_id = ${accountId}
+              AND revision = (SELECT revision FROM accounts WHERE account_id = ${accountId})
+            RETURNING account_id
+          )
+          DELETE FROM versions v
+          USING account a, victims x
+          WHERE v.account_id = ${accountId} AND v.table_name = x.table_name AND v.row_id = x.row_id
+            AND v.version = x.version
+        `
+      }, refine)
+
+      const evictRecords = Effect.fn("ArchivesRepo.evictRecords")(function* (accountId: string, bytes: number) {
+        yield* sql`
+          WITH ranked AS (
+            SELECT scope, key, bytes, sum(bytes) OVER (ORDER BY created_at DESC, scope, key) AS held
+            FROM idempotency_records
+            WHERE account_id = ${accountId}
+          ), victims AS (
+            SELECT scope, key, bytes FROM ranked WHERE held > ${bigint(bytes)}
+          ), account AS (
+            UPDATE accounts
+            SET revision = revision + 1,
+              idempotency_bytes = idempotency_bytes - (SELECT coalesce(sum(bytes), 0) FROM victims)::bigint
+            WHERE account_id = ${accountId}
+              AND revision = (SELECT revision FROM accounts WHERE account_id = ${accountId})
+            RETURNING account_id
+          )
+          DELETE FROM idempotency_records i
+          USING account a, victims x
+          WHERE i.account_id = ${accountId} AND i.scope = x.scope AND i.key = x.key
+        `
+      }, refine)
+
+      return ArchivesRepo.of({ evictVersions, evictRecords })
+    })
+  )
+}
