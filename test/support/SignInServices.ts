@@ -1,10 +1,9 @@
-import { NodeCrypto } from "@effect/platform-node"
 import { PgClient } from "@effect/sql-pg"
 import { Config, ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import createAccounts from "../../migrations/0001_create_accounts.ts"
-import { AccountId, accountIdFrom } from "../../src/domain/Account.ts"
+import { type AccountId, accountIdFrom } from "../../src/domain/Account.ts"
 import { Settings } from "../../src/server/Config.ts"
 
 const serverUrl = Config.String("DATABASE_URL").pipe(Config.withDefault("postgres://postgres@127.0.0.1:5432/postgres"))
@@ -14,15 +13,14 @@ const client = (url: URL) => PgClient.layer({ url: Redacted.make(url.href), maxC
 /** A database of its own with the account tables, dropped at the end; gives its address. */
 const scratch = Effect.gen(function* () {
   const url = new URL(yield* serverUrl)
-  const random = yield* SecureRandom.SecureRandom
-  const name = `sign_in_${(yield* random.uuidV4()).replaceAll("-", "")}`
+  const name = `sign_in_${SecureRandom.uuidV4Unsafe().replaceAll("-", "")}`
   const admin = yield* Layer.build(client(url))
   const sql = yield* SqlClient.SqlClient.pipe(Effect.provideContext(admin))
   yield* Effect.acquireRelease(sql`CREATE DATABASE ${sql(name)}`, () =>
     Effect.orDie(sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
   )
   return new URL(`/${name}`, url)
-}).pipe(Effect.provide(NodeCrypto.layer))
+})
 
 /** A connection pool on a database of its own. */
 export const DatabaseLayer = Layer.unwrap(

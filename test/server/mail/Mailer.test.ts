@@ -1,0 +1,224 @@
+import { NodeCrypto } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Logger, Queue, Schema, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { SMTPServer } from "smtp-server"
+import { Email } from "../../../src/domain/Account.ts"
+import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { Keys } from "../../../src/server/keys/Keys.ts"
+import { MailError, Mailer } from "../../../src/server/mail/Mailer.ts"
+import { MailQueue } from "../../../src/server/mail/MailQueue.ts"
+import { DatabaseLayer, settingsLayer } from "../../support/SignInServices.ts"
+
+interface Received {
+  readonly recipients: ReadonlyArray<string>
+  readonly content: string
+}
+
+/** An SMTP server on the loopback; `refusals` is how many mails it turns away for now before it takes one. */
+const smtpServer = Effect.fnUntraced(function* (options: { refusals: number; status?: number }) {
+  const received = yield* Queue.unbounded<Received>()
+  let refusals = options.refusals
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS", "AUTH"],
+    onData: (stream, session, callback) => {
+      const chunks: Array<Buffer> = []
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk))
+      stream.on("end", () => {
+        if (refusals-- > 0) {
+          return callback(Object.assign(new Error("not now, ada@example.com"), { responseCode: options.status ?? 451 }))
+        }
+        Queue.offerUnsafe(received, {
+          recipients: session.envelope.rcptTo.map(({ address }) => address),
+          content: Buffer.concat(chunks).toString()
+        })
+        callback()
+      })
+    }
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    }),
+    () => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)))
+  )
+  const address = server.server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return { received, url: `smtp://127.0.0.1:${port}` }
+})
+
+const mail = { to: "ada@example.com", subject: "Hello", text: "Plain", html: "<p>Rich</p>" }
+
+const smtpMailer = (url: string) =>
+  Layer.fresh(Mailer.layerSmtp).pipe(
+    Layer.provide(settingsLayer({ SMTP_URL: url, MAIL_FROM: "Agent Memory <memory@example.com>" })),
+    Layer.build,
+    Effect.map(Context.get(Mailer))
+  )
+
+/** Everything that is logged while the effect runs. */
+const withLog = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ message }) => void lines.push(JSON.stringify(message)))
+  const value = yield* Effect.provideService(effect, Logger.CurrentLoggers, new Set([logger]))
+  return { value, log: lines.join("\n") }
+})
+
+describe("Mailer by SMTP", () => {
+  it.live("delivers one mail to exactly one recipient", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* smtpServer({ refusals: 0 })
+      const mailer = yield* smtpMailer(url)
+      yield* mailer.send(mail)
+      const { recipients, content } = yield* Queue.take(received)
+      assert.deepStrictEqual(recipients, ["ada@example.com"])
+      assert.match(content, /^From: Agent Memory <memory@example\.com>$/m)
+      assert.match(content, /^To: ada@example\.com$/m)
+      assert.include(content, "<p>Rich</p>")
+    })
+  )
+
+  it.live("never reads an address as a list", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* smtpServer({ refusals: 0 })
+      const mailer = yield* smtpMailer(url)
+      for (const to of ["ada@example.com, eve@evil.example", "ada@example.com\r\nBcc: eve@evil.example"]) {
+        yield* Effect.exit(mailer.send({ ...mail, to }))
+      }
+      yield* mailer.send(mail)
+      const mails = yield* Queue.takeAll(received)
+      for (const { recipients } of mails) assert.isAtMost(recipients.length, 1)
+      assert.notInclude(JSON.stringify(mails.map(({ recipients }) => recipients)), '["eve@evil.example"]')
+    })
+  )
+
+  it.live("fails without naming the address, and tells what may be tried again", () =>
+    Effect.gen(function* () {
+      const busy = yield* smtpServer({ refusals: 1 })
+      const now = yield* Effect.flip((yield* smtpMailer(busy.url)).send(mail))
+      assert.deepInclude(now, { permanent: false, code: "EMESSAGE 451" })
+      const strict = yield* smtpServer({ refusals: 1, status: 550 })
+      const never = yield* Effect.flip((yield* smtpMailer(strict.url)).send(mail))
+      assert.deepInclude(never, { permanent: true, code: "EMESSAGE 550" })
+      const down = yield* Effect.flip((yield* smtpMailer("smtp://127.0.0.1:1")).send(mail))
+      assert.deepInclude(down, { permanent: false })
+      for (const error of [now, never, down]) assert.notInclude(String(error) + JSON.stringify(error), "ada")
+    })
+  )
+})
+
+describe("MailQueue", () => {
+  const queueWith = (send: (attempt: number) => Effect.Effect<void, MailError>) => {
+    let attempt = 0
+    return MailQueue.layer.pipe(
+      Layer.fresh,
+      Layer.provide(Layer.succeed(Mailer, Mailer.of({ send: () => Effect.suspend(() => send(++attempt)) })))
+    )
+  }
+
+  it.effect("tries again for a while, logs no address and no text, and then gives up", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const { log } = yield* withLog(
+        Effect.gen(function* () {
+          const queue = yield* Layer.build(
+            queueWith((attempt) => {
+              attempts = attempt
+              return Effect.fail(new MailError({ code: "ECONNREFUSED", permanent: false }))
+            })
+          ).pipe(Effect.map(Context.get(MailQueue)))
+          yield* queue.offer(mail)
+          yield* TestClock.adjust("10 minutes")
+        })
+      )
+      assert.strictEqual(attempts, 9)
+      assert.include(log, "ECONNREFUSED")
+      assert.include(log, "given up")
+      assert.notMatch(log, /ada|Plain|Hello/)
+    })
+  )
+
+  it.effect("does not repeat what can't succeed", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      yield* withLog(
+        Effect.gen(function* () {
+          const queue = yield* Layer.build(
+            queueWith((attempt) => {
+              attempts = attempt
+              return Effect.fail(new MailError({ code: "550", permanent: true }))
+            })
+          ).pipe(Effect.map(Context.get(MailQueue)))
+          yield* queue.offer(mail)
+          yield* TestClock.adjust("10 minutes")
+        })
+      )
+      assert.strictEqual(attempts, 1)
+    })
+  )
+
+  it.live("gives a mail that is being sent a moment when the service stops", () =>
+    Effect.gen(function* () {
+      let delivered = false
+      const scope = yield* Scope.make()
+      const queue = yield* Layer.buildWithScope(
+        queueWith(() => Effect.sleep("200 millis").pipe(Effect.andThen(Effect.sync(() => (delivered = true))))),
+        scope
+      ).pipe(Effect.map(Context.get(MailQueue)))
+      yield* queue.offer(mail)
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(delivered)
+    })
+  )
+
+  it.effect("does not wait longer than a moment", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const queue = yield* Layer.buildWithScope(
+        queueWith(() => Effect.never),
+        scope
+      ).pipe(Effect.map(Context.get(MailQueue)))
+      yield* queue.offer(mail)
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(closing)
+    })
+  )
+})
+
+describe("A sign-in over SMTP", () => {
+  const email = Schema.decodeSync(Email)("ada@example.com")
+
+  const accountsWith = (url: string) =>
+    Layer.fresh(Accounts.layer).pipe(
+      Layer.provide([Layer.fresh(Mailer.layer), Keys.layer]),
+      Layer.provide([NodeCrypto.layer, DatabaseLayer]),
+      Layer.provide(settingsLayer({ SMTP_URL: url })),
+      Layer.build,
+      Effect.map(Context.get(Accounts))
+    )
+
+  it.live("delivers the link when the server takes it at the third attempt", () =>
+    withLog(
+      Effect.gen(function* () {
+        const { received, url } = yield* smtpServer({ refusals: 2 })
+        const accounts = yield* accountsWith(url)
+        const { token } = yield* accounts.requestLink({ email, ip: "192.0.2.1" })
+        const { recipients, content } = yield* Queue.take(received)
+        assert.deepStrictEqual(recipients, ["ada@example.com"])
+        assert.include(content.replace(/=\r\n/g, ""), token)
+      })
+    ).pipe(Effect.map(({ log }) => assert.notInclude(log, "ada@")))
+  )
+
+  it.live("answers as always, and as fast, when the server is down", () =>
+    withLog(
+      Effect.gen(function* () {
+        const accounts = yield* accountsWith("smtp://127.0.0.1:1")
+        const sent = yield* accounts.requestLink({ email, ip: "192.0.2.1" }).pipe(Effect.timeout("1 second"))
+        assert.deepStrictEqual(Object.keys(sent).toSorted(), ["expires_at", "token"])
+      })
+    )
+  )
+})
