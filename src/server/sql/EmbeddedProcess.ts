@@ -10,11 +10,11 @@ import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 export const pause = (milliseconds: number) =>
   Effect.promise((signal) => setTimeout(milliseconds, undefined, { signal }))
 
-/** Looks every 10 ms until `ready` gives true, at most for the given time; the answer is whether it did. */
-export const waitUntil = Effect.fnUntraced(function* (ready: () => boolean, milliseconds: number) {
-  for (let waited = 0; !ready(); waited += 10) {
+/** Looks until `ready` gives true, at most for the given time; the answer is whether it did. */
+export const waitUntil = Effect.fnUntraced(function* (ready: () => boolean, milliseconds: number, interval = 10) {
+  for (let waited = 0; !ready(); waited += interval) {
     if (waited >= milliseconds) return false
-    yield* pause(10)
+    yield* pause(interval)
   }
   return true
 })
@@ -53,7 +53,8 @@ export const startOf = (pid: number): string | undefined => {
   return state === undefined || state === "Z" || state === "X" ? undefined : fields?.[19]
 }
 
-export const runs = (pid: number): boolean => startOf(pid) !== undefined
+export const runs = (pid: number): boolean =>
+  process.platform === "linux" ? startOf(pid) !== undefined : signalable(pid)
 
 /** Names the set of processes among which a process id means something: containers that share a volume differ in it. */
 export const processSpace = (): string =>

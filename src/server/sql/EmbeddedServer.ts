@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Ref } from "effect"
 import type { ChildProcess } from "node:child_process"
 import { closeSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
@@ -115,21 +115,26 @@ const stop = Effect.fn("EmbeddedPostgres.stop")(function* ({ pid, socketFolder }
   yield* removeSocketFolder(socketFolder)
 })
 
-const start = Effect.fn("EmbeddedPostgres.start")(function* (input: ServerInput) {
-  const socketFolder = yield* makeSocketFolder(input.owner)
+const spawnPostgres = Effect.fnUntraced(function* (input: ServerInput, socketFolder: string) {
   const log = yield* attempt(`open ${logOf(input.home)}`, () => openLog(input.home))
-  const child = yield* spawnServer(
+  return yield* spawnServer(
     input.programs.postgres,
     ["-D", input.cluster, ...settingsOf(input, socketFolder)],
     input.owner,
     log
   ).pipe(Effect.ensuring(Effect.sync(() => closeSync(log))))
-  const server: Server = { pid: child.pid ?? 0, socketFolder, port }
-  yield* awaitReady(child, input).pipe(
-    Effect.onError(() => (ended(child) ? removeSocketFolder(socketFolder) : stop(server)))
-  )
-  return server
 })
+
+const start = Effect.fn("EmbeddedPostgres.start")((input: ServerInput, socketFolder: string) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const child = yield* spawnPostgres(input, socketFolder)
+      const server: Server = { pid: child.pid ?? 0, socketFolder, port }
+      yield* restore(awaitReady(child, input)).pipe(Effect.onError(() => (ended(child) ? Effect.void : stop(server))))
+      return server
+    })
+  )
+)
 
 const answers = ({ port, socketFolder }: Server) =>
   Effect.callback<boolean>((resume) => {
@@ -144,21 +149,26 @@ const answers = ({ port, socketFolder }: Server) =>
   })
 
 /**
- * PostgreSQL takes any process with the last server's id for that server, be it a stranger who was given the id or an
- * unreaped corpse. It makes an exception for its own parent, and then still looks for the last server's orphans.
+ * Makes a dead server's file say so. PostgreSQL takes any process with the dead server's id for that server, be it a
+ * stranger who was given the id or an unreaped corpse. It makes an exception for its own parent, and then still looks
+ * for the dead server's orphans.
  */
-const disown = (cluster: string) => {
+const abandon = Effect.fnUntraced(function* (cluster: string) {
+  const dead = readPostmaster(cluster)
+  if (dead === undefined || !signalable(dead.pid)) return
   const file = join(cluster, "postmaster.pid")
-  writeFileSync(file, readFileSync(file, "utf8").replace(/^\d+/, String(process.pid)))
-}
+  yield* attempt(`write ${file}`, () =>
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^\d+/, String(process.pid)))
+  )
+})
 
 /** The server that an earlier Agent Memory left behind when it was killed, once it is ready; one that cannot be used is stopped. */
 const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string) {
   const found = readPostmaster(cluster)
   if (found === undefined) return Option.none<Server>()
   if (!servesCluster(found.pid, cluster)) {
+    yield* abandon(cluster)
     yield* removeSocketFolder(found.socketFolder)
-    if (signalable(found.pid)) yield* attempt("mark the last server as gone", () => disown(cluster))
     return Option.none<Server>()
   }
   yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
@@ -170,20 +180,44 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string) {
 /** After the server alone was killed, its connections' processes live on for a moment; PostgreSQL waits for nobody. */
 const hasOrphans = (error: EmbeddedPostgresError) => error.message.includes("pre-existing shared memory block")
 
-const startWithoutOrphans = (input: ServerInput) =>
-  start(input).pipe(
+const startWithoutOrphans = (input: ServerInput, socketFolder: string) =>
+  start(input, socketFolder).pipe(
     Effect.tapError((error) => (hasOrphans(error) ? pause(100) : Effect.void)),
     Effect.retry({ while: hasOrphans, times: 50 })
   )
 
+const startFresh = Effect.fnUntraced(function* (input: ServerInput) {
+  const socketFolder = yield* makeSocketFolder(input.owner)
+  return yield* startWithoutOrphans(input, socketFolder).pipe(Effect.onError(() => removeSocketFolder(socketFolder)))
+})
+
+const restart = Effect.fn("EmbeddedPostgres.restart")(function* (input: ServerInput, { socketFolder }: Server) {
+  yield* Effect.logError(`The embedded PostgreSQL ended unexpectedly and is started again; see ${logOf(input.home)}`)
+  yield* abandon(input.cluster)
+  return yield* startWithoutOrphans(input, socketFolder)
+})
+
+/** Out of memory is what kills a server in practice, and the service outlives it: requests fail until this has started it again. */
+const keepRunning = Effect.fnUntraced(function* (input: ServerInput, current: Ref.Ref<Server>) {
+  while (true) {
+    const server = yield* Ref.get(current)
+    yield* waitUntil(() => !runs(server.pid), Number.POSITIVE_INFINITY, 250)
+    yield* Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(restart(input, server)), (started) => Ref.set(current, started))
+    ).pipe(Effect.catch((error) => Effect.andThen(Effect.logError(error.message), pause(1000))))
+  }
+})
+
 /** Runs a server on a cluster until the scope closes, taking over one that already runs there. */
 export const runServer = Effect.fn("EmbeddedPostgres.runServer")(function* (input: ServerInput) {
-  return yield* Effect.acquireRelease(
+  const current = yield* Effect.acquireRelease(
     Effect.gen(function* () {
       const adopted = yield* adopt(input.cluster)
-      return Option.isSome(adopted) ? adopted.value : yield* startWithoutOrphans(input)
+      return yield* Ref.make(Option.isSome(adopted) ? adopted.value : yield* startFresh(input))
     }),
-    stop,
+    (current) => Effect.flatMap(Ref.get(current), stop),
     { interruptible: true }
   )
+  yield* Effect.forkScoped(keepRunning(input, current))
+  return yield* Ref.get(current)
 })

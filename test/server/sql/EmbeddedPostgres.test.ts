@@ -1,6 +1,6 @@
 import { PgConnection } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schedule } from "effect"
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -151,6 +151,22 @@ it.live(
       yield* kill(postmasterOf(dataDir))
       assert.deepStrictEqual(yield* readNotes(yield* start(dataDir)), [["kept"]])
       assert.isFalse(existsSync(holder.address.host))
+    }),
+  seconds
+)
+
+it.live(
+  "starts a server again that was killed under it, at the same address",
+  () =>
+    Effect.gen(function* () {
+      const dataDir = yield* makeDataDir
+      const address = yield* makeEmbedded({ dataDir })
+      yield* writeNote(address)
+      const postmaster = postmasterOf(dataDir)
+      yield* kill(postmaster)
+      const notes = yield* readNotes(address).pipe(Effect.retry(Schedule.spaced("20 millis")))
+      assert.deepStrictEqual(notes, [["kept"]])
+      assert.notStrictEqual(postmasterOf(dataDir), postmaster)
     }),
   seconds
 )
