@@ -28,8 +28,24 @@ const escapeEnd = (text: string, at: number): number => {
   }
 }
 
+const NEAR = 48
+// oxlint-disable-next-line no-control-regex
+const NOT_PLAIN = /[\\\u0000-\u001f]/
+
 /** The offset behind the closing quote, given the offset of any character of the string that starts no later. */
 export const stringEnd = (text: string, from: number): number => {
+  const near = Math.min(from + NEAR, text.length)
+  for (let i = from; i < near; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 34) return i + 1
+    if (unit === 92 || unit < 32) return oddStringEnd(text, i)
+  }
+  const quote = text.indexOf('"', near)
+  if (quote === -1 || NOT_PLAIN.test(text.slice(near, quote))) return oddStringEnd(text, near)
+  return quote + 1
+}
+
+const oddStringEnd = (text: string, from: number): number => {
   const length = text.length
   let i = from
   while (i < length) {
@@ -87,6 +103,20 @@ export const numberEnd = (text: string, from: number): number => {
 
 /** The offset behind `true`, `false` or `null`. */
 export const literalEnd = (text: string, from: number): number => {
-  if (text.startsWith("true", from) || text.startsWith("null", from)) return from + 4
-  return text.startsWith("false", from) ? from + 5 : ~from
+  const second = text.charCodeAt(from + 1)
+  switch (text.charCodeAt(from)) {
+    case 116:
+      return second === 114 && text.charCodeAt(from + 2) === 117 && text.charCodeAt(from + 3) === 101 ? from + 4 : ~from
+    case 110:
+      return second === 117 && text.charCodeAt(from + 2) === 108 && text.charCodeAt(from + 3) === 108 ? from + 4 : ~from
+    case 102:
+      return second === 97 &&
+        text.charCodeAt(from + 2) === 108 &&
+        text.charCodeAt(from + 3) === 115 &&
+        text.charCodeAt(from + 4) === 101
+        ? from + 5
+        : ~from
+    default:
+      return ~from
+  }
 }

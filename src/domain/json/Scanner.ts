@@ -1,13 +1,13 @@
 import { decodeString } from "./Strings.ts"
 import { pointerTo, type JsonIssue } from "./JsonIssue.ts"
 import { literalEnd, numberEnd, stringEnd } from "./Lexemes.ts"
-import { duplicateName, syntaxFault, tooDeep } from "./ScanFaults.ts"
+import { duplicateName, syntaxFault, tooDeep, type Expected } from "./ScanFaults.ts"
 
 /** How many containers may be open at once. */
 export const MAX_DEPTH = 100
 
 /** Objects with more names than this look duplicates up in a Set, others compare hashes one by one. */
-const FEW = 16
+const FEW = 32
 
 const QUOTE = 34
 const COMMA = 44
@@ -33,11 +33,10 @@ export class Scanner {
   compact = ""
   /** Why the last value is not acceptable, with a pointer below that value's own place. */
   issue: JsonIssue | undefined
-  #path: ReadonlyArray<string | number> = []
-  #copied = ""
-  #from = 0
-  #hash = 0
-  #sets: Array<Set<string>> = []
+  private path: ReadonlyArray<string | number> = []
+  private copied = ""
+  private from = 0
+  private sets: Array<Set<string>> = []
 
   constructor(text: string) {
     this.text = text
@@ -47,34 +46,42 @@ export class Scanner {
   scan(start: number, maxDepth: number, path: ReadonlyArray<string | number>): boolean {
     const text = this.text
     const length = text.length
-    this.#path = path
-    this.#copied = ""
-    this.#from = start
+    this.path = path
+    this.copied = ""
+    this.from = start
     let depth = 0
+    let closer = 0
     let i = start
     value: for (;;) {
       let unit = i < length ? text.charCodeAt(i) : -1
       if (unit <= 32) {
-        i = this.#skip(i)
+        i = this.skip(i)
         unit = i < length ? text.charCodeAt(i) : -1
       }
       if (unit === QUOTE) {
         const end = stringEnd(text, i + 1)
-        if (end < 0) return this.#fail(~end, depth, true, "string")
+        if (end < 0) return this.fail(~end, depth, true, "string")
         i = end
       } else if (unit === OPEN_OBJECT || unit === OPEN_ARRAY) {
-        if (depth === maxDepth) return this.#refuse(tooDeep(this.#pointer(depth, true)))
+        if (depth === maxDepth) return this.refuse(tooDeep(this.pointer(depth, true)))
         // Both closing characters are two code points behind the opening ones.
-        closers[depth] = unit + 2
-        counts[depth] = 0
-        crowded[depth] = 0
-        i = this.#skip(i + 1)
-        if (i < length && text.charCodeAt(i) === unit + 2) {
+        const close = unit + 2
+        i++
+        unit = i < length ? text.charCodeAt(i) : -1
+        if (unit <= 32) {
+          i = this.skip(i)
+          unit = i < length ? text.charCodeAt(i) : -1
+        }
+        if (unit === close) {
           i++
         } else {
+          closer = close
+          closers[depth] = close
+          counts[depth] = 0
+          crowded[depth] = 0
           depth++
-          if (unit === OPEN_OBJECT) {
-            i = this.#member(i, depth)
+          if (close === CLOSE_OBJECT) {
+            i = this.member(i, depth)
             if (i < 0) return false
           }
           continue value
@@ -82,39 +89,39 @@ export class Scanner {
       } else {
         const isNumber = unit === 45 || (unit >= 48 && unit <= 57)
         const end = isNumber ? numberEnd(text, i) : literalEnd(text, i)
-        if (end < 0) return this.#fail(~end, depth, true, isNumber ? "number" : "value")
+        if (end < 0) return this.fail(~end, depth, true, isNumber ? "number" : "value")
         i = end
       }
       while (depth > 0) {
-        const top = depth - 1
         unit = i < length ? text.charCodeAt(i) : -1
         if (unit <= 32) {
-          i = this.#skip(i)
+          i = this.skip(i)
           unit = i < length ? text.charCodeAt(i) : -1
         }
         if (unit === COMMA) {
           i++
-          counts[top] = counts[top]! + 1
-          if (closers[top] === CLOSE_OBJECT) {
-            i = this.#member(this.#skip(i), depth)
+          counts[depth - 1] = counts[depth - 1]! + 1
+          if (closer === CLOSE_OBJECT) {
+            i = this.member(i, depth)
             if (i < 0) return false
           }
           continue value
         }
-        if (unit !== closers[top]) {
-          return this.#fail(i, depth, false, closers[top] === CLOSE_OBJECT ? "member end" : "item end")
+        if (unit !== closer) {
+          return this.fail(i, depth, false, closer === CLOSE_OBJECT ? "member end" : "item end")
         }
         i++
-        depth = top
+        depth--
+        if (depth > 0) closer = closers[depth - 1]!
       }
       this.end = i
-      this.compact = this.#copied + text.slice(this.#from, i)
+      this.compact = this.copied + text.slice(this.from, i)
       return true
     }
   }
 
   /** The offset of the next character that is no white space; white space is left out of the copy. */
-  #skip(at: number): number {
+  private skip(at: number): number {
     const text = this.text
     const length = text.length
     let i = at
@@ -124,67 +131,58 @@ export class Scanner {
       i++
     }
     if (i > at) {
-      if (at > this.#from) this.#copied += text.slice(this.#from, at)
-      this.#from = i
+      if (at > this.from) this.copied += text.slice(this.from, at)
+      this.from = i
     }
     return i
   }
 
   /** The offset behind a member's name and colon, or a negative number after a fault. */
-  #member(at: number, depth: number): number {
+  private member(start: number, depth: number): number {
     const text = this.text
     const length = text.length
-    if (at >= length || text.charCodeAt(at) !== QUOTE) {
-      this.#fail(at, depth, false, counts[depth - 1] === 0 ? "first name" : "name")
-      return -1
-    }
-    const end = this.#nameEnd(at)
-    if (end < 0) {
-      this.#fail(~end, depth, false, "string")
-      return -1
-    }
-    lastName[depth - 1] = at
-    if (this.#isDuplicate(at, end, depth - 1)) {
-      this.#refuse(duplicateName(text, at, end, this.#pointer(depth, true)))
-      return -1
-    }
-    let i = end
-    let unit = i < length ? text.charCodeAt(i) : -1
+    let at = start
+    let unit = at < length ? text.charCodeAt(at) : -1
     if (unit <= 32) {
-      i = this.#skip(i)
-      unit = i < length ? text.charCodeAt(i) : -1
+      at = this.skip(at)
+      unit = at < length ? text.charCodeAt(at) : -1
     }
-    if (unit === COLON) return i + 1
-    this.#fail(i, depth, true, "colon")
-    return -1
-  }
-
-  /** The offset behind a name, whose hash is kept; a negative number after a fault. */
-  #nameEnd(at: number): number {
-    const text = this.text
-    const length = text.length
+    if (unit !== QUOTE) return this.failMember(at, depth, false, counts[depth - 1] === 0 ? "first name" : "name")
     let hash = 0
-    for (let i = at + 1; i < length; i++) {
-      const unit = text.charCodeAt(i)
+    let i = at + 1
+    for (;;) {
+      unit = i < length ? text.charCodeAt(i) : -1
       if (unit === QUOTE) {
-        this.#hash = hash
-        return i + 1
+        i++
+        break
       }
       if (unit === 92 || unit < 32) {
-        const end = stringEnd(text, i)
-        if (end > 0) this.#hash = hashOf(decodeString(text.slice(at, end)))
-        return end
+        i = stringEnd(text, i)
+        if (i < 0) return this.failMember(~i, depth, false, "string")
+        hash = hashOf(decodeString(text.slice(at, i)))
+        break
       }
       hash = (Math.imul(hash, 31) + unit) | 0
+      i++
     }
-    return ~length
+    const frame = depth - 1
+    lastName[frame] = at
+    if (this.isDuplicate(at, i, hash, frame)) {
+      this.refuse(duplicateName(text, at, i, this.pointer(depth, true)))
+      return -1
+    }
+    unit = i < length ? text.charCodeAt(i) : -1
+    if (unit <= 32) {
+      i = this.skip(i)
+      unit = i < length ? text.charCodeAt(i) : -1
+    }
+    return unit === COLON ? i + 1 : this.failMember(i, depth, true, "colon")
   }
 
-  #isDuplicate(at: number, end: number, frame: number): boolean {
+  private isDuplicate(at: number, end: number, hash: number, frame: number): boolean {
     const base = frame * FEW
     const count = counts[frame]!
     if (crowded[frame] === 0) {
-      const hash = this.#hash
       let i = base
       const behind = base + count
       while (i < behind && hashes[i] !== hash) i++
@@ -195,33 +193,38 @@ export class Scanner {
       }
       // Equal hashes are rarely anything but equal names; a Set keeps forged ones from costing more than others.
       const earlier = new Set<string>()
-      for (let k = base; k < behind; k++) earlier.add(this.#name(names[k]!))
-      this.#sets[frame] = earlier
+      for (let k = base; k < behind; k++) earlier.add(this.name(names[k]!))
+      this.sets[frame] = earlier
       crowded[frame] = 1
     }
-    const set = this.#sets[frame]!
+    const set = this.sets[frame]!
     const size = set.size
     return set.add(decodeString(this.text.slice(at, end))).size === size
   }
 
-  #name(at: number): string {
+  private name(at: number): string {
     return decodeString(this.text.slice(at, stringEnd(this.text, at + 1)))
   }
 
-  #pointer(depth: number, inside: boolean): string {
-    const path = [...this.#path]
+  private pointer(depth: number, inside: boolean): string {
+    const path = [...this.path]
     const frames = inside ? depth : depth - 1
     for (let k = 0; k < frames; k++) {
-      path.push(closers[k] === CLOSE_OBJECT ? this.#name(lastName[k]!) : counts[k]!)
+      path.push(closers[k] === CLOSE_OBJECT ? this.name(lastName[k]!) : counts[k]!)
     }
     return pointerTo(path)
   }
 
-  #fail(at: number, depth: number, inside: boolean, expected: Parameters<typeof syntaxFault>[2]): false {
-    return this.#refuse(syntaxFault(this.text, at, expected, this.#pointer(depth, inside)))
+  private fail(at: number, depth: number, inside: boolean, expected: Expected): false {
+    return this.refuse(syntaxFault(this.text, at, expected, this.pointer(depth, inside)))
   }
 
-  #refuse(issue: JsonIssue): false {
+  private failMember(at: number, depth: number, inside: boolean, expected: Expected): number {
+    this.fail(at, depth, inside, expected)
+    return -1
+  }
+
+  private refuse(issue: JsonIssue): false {
     this.issue = issue
     return false
   }

@@ -28,6 +28,8 @@ const headersOf = (problem: Problem): Record<string, string> => {
   switch (problem.status) {
     case 401:
       return { "www-authenticate": "Bearer" }
+    case 405:
+      return "allow" in problem ? { allow: String(problem.allow) } : {}
     case 429:
       return "retry_after" in problem ? { "retry-after": String(problem.retry_after) } : {}
     case 503:

@@ -1,0 +1,44 @@
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+
+const maxHeaderBytes = 32_768
+
+// What Node refuses before a request exists: it answers without a body of ours, and these have no request id.
+const framingFault = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, code, title] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? ([431, "headers_too_large", "The request's headers are too large"] as const)
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ([408, "invalid_request", "The request took too long to arrive"] as const)
+        : ([400, "invalid_request", "The request is not valid HTTP"] as const)
+  const body = JSON.stringify({ type: `/docs/errors#${code}`, title, status, code })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
+
+/**
+ * The HTTP server under the framework. Requests that arrive before the framework listens to them are held and handed
+ * over, and what is not HTTP gets a problem body. Times are in milliseconds.
+ */
+export const makeNodeServer = (): Server => {
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 60_000, headersTimeout: 20_000 })
+  const early: Array<[IncomingMessage, ServerResponse]> = []
+  const hold = (request: IncomingMessage, response: ServerResponse) => void early.push([request, response])
+  server.on("request", hold)
+  server.on("newListener", function handOver(event, listener) {
+    if (event !== "request" || listener === hold) return
+    server.off("newListener", handOver)
+    server.off("request", hold)
+    queueMicrotask(() => {
+      for (const [request, response] of early.splice(0)) server.emit("request", request, response)
+    })
+  })
+  server.on("clientError", framingFault)
+  return server
+}

@@ -1,0 +1,35 @@
+import { Effect } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { SqlClient } from "effect/sql"
+import { Unavailable } from "../../domain/Problem.ts"
+import { newestMigration } from "../sql/Migrations.ts"
+import { renderProblem } from "./RenderProblem.ts"
+
+const json = (value: unknown) => HttpServerResponse.jsonUnsafe(value, { headers: { "cache-control": "no-store" } })
+
+/** For load balancers and supervisors: `/health` says that the process lives, `/ready` that it can serve. */
+export const SystemRoutes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const sql = yield* SqlClient.SqlClient
+
+    const isMigrated = sql<{ done: boolean }>`
+      SELECT EXISTS (SELECT FROM migrations WHERE name = ${newestMigration}) AS done
+    `.pipe(
+      Effect.map((rows) => rows[0]?.done === true),
+      Effect.timeout("2 seconds"),
+      Effect.catchCause(() => Effect.succeed(false))
+    )
+
+    yield* router.add("GET", "/health", Effect.succeed(json({ status: "ok" })))
+    yield* router.add(
+      "GET",
+      "/ready",
+      Effect.flatMap(isMigrated, (ready) =>
+        ready
+          ? Effect.succeed(json({ status: "ready" }))
+          : renderProblem(new Unavailable({ detail: "The database cannot be reached, or is not migrated." }))
+      )
+    )
+  })
+)
+

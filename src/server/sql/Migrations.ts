@@ -1,0 +1,15 @@
+import { Migrator } from "effect/sql"
+import createAccounts from "../../../migrations/0001_create_accounts.ts"
+import createRows from "../../../migrations/0002_create_rows.ts"
+
+/** All migrations in their order. They only ever go forward. */
+export const migrations = {
+  "0001_create_accounts": createAccounts,
+  "0002_create_rows": createRows
+}
+
+/** Brings the database up to date. Instances that start at once wait for one another. */
+export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "migrations" })
+
+/** The name of the newest migration, which a ready database has. */
+export const newestMigration = "create_rows"
