@@ -32,9 +32,11 @@ export const shorten = (text: string, limit: number): string => {
 export const placeOf = (text: string, offset: number): string => {
   let line = 1
   let start = 0
-  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", start)) {
-    line++
-    start = at + 1
+  for (let i = 0; i < offset; i++) {
+    if (text.charCodeAt(i) === 10) {
+      line++
+      start = i + 1
+    }
   }
   return `line ${line}, column ${offset - start + 1}`
 }
