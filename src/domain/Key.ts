@@ -5,8 +5,11 @@ import { AccountId, Timestamp } from "./Account.ts"
 export const KeyId = Schema.String.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** The label a key is given when it is made. */
-export const KeyName = Schema.String.check(Schema.isBetweenLength(1, 80))
+/** The label a key is given when it is made. Neither NUL nor half a surrogate pair can be kept as text. */
+export const KeyName = Schema.String.check(
+  Schema.isBetweenCodePoints(1, 80),
+  Schema.makeFilter((name) => (name.isWellFormed() && !name.includes("\0")) || "Expected Unicode text without NUL")
+)
 
 const record = {
   id: KeyId,

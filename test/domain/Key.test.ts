@@ -68,4 +68,10 @@ describe("API key", () => {
     const secrets = Array.from({ length: 256 }, (_, index) => Key.make(account, new Uint8Array(32).fill(index)))
     assert.strictEqual(new Set(secrets).size, 256)
   })
+
+  it("takes names of 1 to 80 characters, however they are encoded", () => {
+    const isName = Schema.is(Key.KeyName)
+    for (const name of ["x", " ", "\u{1f511}".repeat(80), "line\nbreak"]) assert.isTrue(isName(name))
+    for (const name of ["", "x".repeat(81), "nul\0", "half \ud83d"]) assert.isFalse(isName(name))
+  })
 })

@@ -34,6 +34,8 @@ export class Accounts extends Context.Service<
       readonly token: string
       readonly ip: string
     }) => Effect.Effect<Verified, InvalidToken | RateLimited | Unavailable>
+    /** Forgets a batch of what sign-ins leave behind: links that are over, limits that are full again. Gives how much. */
+    readonly prune: Effect.Effect<number, Unavailable>
   }
 >()("agent-memory/server/accounts/Accounts") {
   static readonly layerNoDeps = Layer.effect(
@@ -93,7 +95,11 @@ export class Accounts extends Context.Service<
         return yield* spend(input.token)
       })
 
-      return Accounts.of({ requestLink, findLink, verify })
+      const prune = Effect.zipWith(repo.pruneLinks, throttle.prune, (links, buckets) => links + buckets).pipe(
+        Effect.withSpan("Accounts.prune")
+      )
+
+      return Accounts.of({ requestLink, findLink, verify, prune })
     })
   )
 

@@ -26,6 +26,8 @@ export class AccountsRepo extends Context.Service<
     /** Gives the address to the account, or says whose it is already. */
     readonly claimEmail: (email: Email, accountId: AccountId) => Effect.Effect<AccountId, Unavailable>
     readonly insertAccount: (accountId: AccountId) => Effect.Effect<void, Unavailable>
+    /** Removes links that are over, a batch of them; gives how many. */
+    readonly pruneLinks: Effect.Effect<number, Unavailable>
   }
 >()("agent-memory/server/accounts/AccountsRepo") {
   static readonly layer = Layer.effect(
@@ -90,6 +92,18 @@ export class AccountsRepo extends Context.Service<
         `
       })
 
+      const pruneLinks = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Schema.Struct({ hash: Schema.Uint8Array }),
+        execute: () => sql`
+          DELETE FROM magic_links
+          WHERE hash IN (
+            SELECT hash FROM magic_links WHERE expires_at <= memory_now() ORDER BY expires_at LIMIT 1000
+          )
+          RETURNING hash
+        `
+      })
+
       const owner = Effect.map((row: typeof Owned.Type) => row.account_id)
 
       return AccountsRepo.of({
@@ -104,7 +118,8 @@ export class AccountsRepo extends Context.Service<
             )
           ),
         claimEmail: (email, accountId) => refine(owner(claimEmail({ email, accountId }))),
-        insertAccount: (accountId) => refine(insertAccount({ accountId }))
+        insertAccount: (accountId) => refine(insertAccount({ accountId })),
+        pruneLinks: refine(Effect.map(pruneLinks(), (links) => links.length))
       })
     })
   )

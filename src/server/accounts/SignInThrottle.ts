@@ -16,6 +16,8 @@ export class SignInThrottle extends Context.Service<
   SignInThrottle,
   {
     readonly spend: (limits: ReadonlyArray<HourlyLimit>) => Effect.Effect<void, RateLimited | Unavailable>
+    /** Forgets a batch of buckets that are full again; gives how many. */
+    readonly prune: Effect.Effect<number, Unavailable>
   }
 >()("agent-memory/server/accounts/SignInThrottle") {
   static readonly layerNoDeps = Layer.effect(
@@ -42,7 +44,7 @@ export class SignInThrottle extends Context.Service<
         yield* Effect.forEach(paced, ({ bucket, pace }) => repo.spend(bucket, pace.interval), { discard: true })
       }, transact(sql))
 
-      return SignInThrottle.of({ spend })
+      return SignInThrottle.of({ spend, prune: repo.prune })
     })
   )
 

@@ -13,6 +13,8 @@ export class SignInThrottleRepo extends Context.Service<
     /** Makes other requests on these buckets wait until the transaction ends; gives in how many seconds each is full. */
     readonly lock: (buckets: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<typeof State.Type>, Unavailable>
     readonly spend: (bucket: string, interval: number) => Effect.Effect<void, Unavailable>
+    /** Removes buckets that are full, a batch of them; gives how many. */
+    readonly prune: Effect.Effect<number, Unavailable>
   }
 >()("agent-memory/server/accounts/SignInThrottleRepo") {
   static readonly layer = Layer.effect(
@@ -42,9 +44,22 @@ export class SignInThrottleRepo extends Context.Service<
         `
       })
 
+      // A bucket that is spent of meanwhile is waited for, and then no longer full.
+      const prune = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Schema.Struct({ bucket: Schema.String }),
+        execute: () => sql`
+          DELETE FROM sign_in_buckets
+          WHERE bucket IN (SELECT bucket FROM sign_in_buckets WHERE tat <= memory_now() LIMIT 1000)
+            AND tat <= memory_now()
+          RETURNING bucket
+        `
+      })
+
       return SignInThrottleRepo.of({
         lock: (buckets) => refine(lock(buckets)),
-        spend: (bucket, interval) => refine(spend({ bucket, interval }))
+        spend: (bucket, interval) => refine(spend({ bucket, interval })),
+        prune: refine(Effect.map(prune(), (buckets) => buckets.length))
       })
     })
   )

@@ -192,4 +192,23 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
       assert.strictEqual(tags.filter((tag) => tag === "RateLimited").length, 10)
     })
   )
+
+  it.effect("forgets links that are over and limits that are full, and nothing else", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const sql = yield* SqlClient.SqlClient
+      const { prune } = yield* Accounts
+      const old = yield* request(newEmail())
+      yield* setClock("3 hours")
+      const { token } = yield* request(newEmail())
+      while ((yield* prune) > 0);
+      const [left] = yield* sql<{ readonly links: number; readonly buckets: number }>`
+        SELECT (SELECT count(*)::int FROM magic_links) AS links, (SELECT count(*)::int FROM sign_in_buckets) AS buckets
+      `
+      assert.deepStrictEqual(left, { links: 1, buckets: 2 })
+      yield* Effect.flip(verify(old.token))
+      yield* verify(token)
+      yield* setClock("0 seconds")
+    })
+  )
 })
