@@ -31,7 +31,7 @@ export class Scanner {
   end = 0
   /** The last value without white space. */
   compact = ""
-  /** Why the last value is not acceptable, with a pointer below that value's own place. */
+  /** Why the last value is not acceptable; its pointer continues the path that was given. */
   issue: JsonIssue | undefined
   private path: ReadonlyArray<string | number> = []
   private copied = ""
