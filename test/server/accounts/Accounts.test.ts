@@ -7,7 +7,8 @@ import { Email } from "../../../src/domain/Account.ts"
 import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { Mailer, Outbox } from "../../../src/server/mail/Mailer.ts"
-import { DatabaseLayer, setClock, settingsLayer } from "../../support/SignInServices.ts"
+import { DatabaseLayer, setClock } from "../../support/Database.ts"
+import { settingsLayer } from "../../support/SignInServices.ts"
 
 const TestLayer = Accounts.layer.pipe(
   Layer.provideMerge(Keys.layer),

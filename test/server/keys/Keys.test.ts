@@ -4,7 +4,8 @@ import { Array, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ApiKey } from "../../../src/domain/Key.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
-import { DatabaseLayer, newAccount, settingsLayer } from "../../support/SignInServices.ts"
+import { DatabaseLayer } from "../../support/Database.ts"
+import { newAccount, settingsLayer } from "../../support/SignInServices.ts"
 
 const TestLayer = Keys.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(DatabaseLayer, NodeCrypto.layer, settingsLayer({ LIMIT_ACTIVE_KEYS: "5" })))

@@ -6,7 +6,8 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../src/domain/Account.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { type Admission, RateLimiter, rateLimitHeaders } from "../../../src/server/keys/RateLimiter.ts"
-import { DatabaseLayer, newAccount, secondPool, setClock, settingsLayer } from "../../support/SignInServices.ts"
+import { DatabaseLayer, setClock } from "../../support/Database.ts"
+import { newAccount, secondPool, settingsLayer } from "../../support/SignInServices.ts"
 
 const SettingsLayer = settingsLayer()
 

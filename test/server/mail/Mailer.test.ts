@@ -8,7 +8,8 @@ import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { MailError, Mailer } from "../../../src/server/mail/Mailer.ts"
 import { MailQueue } from "../../../src/server/mail/MailQueue.ts"
-import { DatabaseLayer, settingsLayer } from "../../support/SignInServices.ts"
+import { DatabaseLayer } from "../../support/Database.ts"
+import { settingsLayer } from "../../support/SignInServices.ts"
 
 interface Received {
   readonly recipients: ReadonlyArray<string>

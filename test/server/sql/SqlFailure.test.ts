@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { refine, transact } from "../../../src/server/sql/SqlFailure.ts"
-import { DatabaseLayer } from "../../support/SignInServices.ts"
+import { DatabaseLayer } from "../../support/Database.ts"
 
 layer(DatabaseLayer, { excludeTestServices: true, timeout: "30 seconds" })("SQL failures", (it) => {
   it.effect("are unavailability when nobody answers", () =>
