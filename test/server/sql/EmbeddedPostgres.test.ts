@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 import { holderOf, makeEmbedded, type EmbeddedPostgresAddress } from "../../../src/server/sql/EmbeddedPostgres.ts"
 import { runs, waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 
-const seconds = 30_000
+const seconds = 60_000
 
 const makeDataDir = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "agent-memory-test-"))),
