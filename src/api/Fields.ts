@@ -29,7 +29,7 @@ export const Patch = exactJson(
 export const FilterObject = exactJson(
   "Filter",
   { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } },
-  "Field names with the values they must have, by type and value: `{\"status\": \"open\"}`."
+  'Field names with the values they must have, by type and value: `{"status": "open"}`.'
 )
 
 /** A live row with its system fields (specification section 2.2). */
@@ -72,8 +72,8 @@ export const idempotencyHeaders = {
 export const filterQuery = {
   filter: Schema.optionalKey(
     Schema.String.annotate({
-      description: "A JSON object of equal values, URL-encoded: `{\"status\":\"open\"}`.",
-      examples: ["{\"status\":\"open\"}"]
+      description: 'A JSON object of equal values, URL-encoded: `{"status":"open"}`.',
+      examples: ['{"status":"open"}']
     })
   )
 }

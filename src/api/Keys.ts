@@ -21,7 +21,15 @@ export class KeysApi extends HttpApiGroup.make("keys")
       },
       payload: jsonBody(CreateKeyRequest),
       success: jsonBody(CreatedApiKey).pipe(HttpApiSchema.status(201)),
-      error: [P.InvalidRequest, P.InvalidJson, P.DuplicateField, P.TooDeep, P.KeyLimit, P.RequestTooLarge400, P.Unavailable]
+      error: [
+        P.InvalidRequest,
+        P.InvalidJson,
+        P.DuplicateField,
+        P.TooDeep,
+        P.KeyLimit,
+        P.RequestTooLarge400,
+        P.Unavailable
+      ]
     })
       .annotate(CallClass, "write")
       .annotateMerge(

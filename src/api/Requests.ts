@@ -1,11 +1,5 @@
 import { HttpApiMiddleware } from "effect/http-api"
-import {
-  InternalError,
-  InvalidJson,
-  InvalidRequest,
-  NotFound,
-  UnsupportedMediaType
-} from "../domain/Problem.ts"
+import { InternalError, InvalidJson, InvalidRequest, NotFound, UnsupportedMediaType } from "../domain/Problem.ts"
 
 /** Reads the body whole: media type, size and UTF-8 are checked before any of it is used. */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/RequestBody", {

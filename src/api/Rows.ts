@@ -2,7 +2,17 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import * as P from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
-import { FilterObject, filterQuery, idempotencyHeaders, IdempotencyKey, NewRow, OperationResult, Patch, Row, tableParams } from "./Fields.ts"
+import {
+  FilterObject,
+  filterQuery,
+  idempotencyHeaders,
+  IdempotencyKey,
+  NewRow,
+  OperationResult,
+  Patch,
+  Row,
+  tableParams
+} from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
 import { Problems, RequestBody } from "./Requests.ts"
 
@@ -52,7 +62,13 @@ export const BatchAnswer = Schema.Struct({
 
 const badJson = [P.InvalidRequest, P.InvalidJson, P.InvalidTableName, P.DuplicateField, P.TooDeep] as const
 const badWrite = [...badJson, P.ReservedField, P.TableLimit, P.RowLimit, P.Unavailable] as const
-const write400 = [...badWrite, P.RowTooLarge400, P.StorageLimit400, P.RequestTooLarge400, P.IdempotencyKeyReused400] as const
+const write400 = [
+  ...badWrite,
+  P.RowTooLarge400,
+  P.StorageLimit400,
+  P.RequestTooLarge400,
+  P.IdempotencyKeyReused400
+] as const
 const write413 = [...badWrite, P.RowTooLarge, P.StorageLimit, P.RequestTooLarge] as const
 
 const operation = (summary: string, description: string) => OpenApi.annotations({ summary, description })
@@ -128,14 +144,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
       headers: idempotencyHeaders,
       payload: jsonBody(BatchRequest),
       success: jsonBody(BatchAnswer),
-      error: [
-        ...write413,
-        P.FilterRequired,
-        P.AmbiguousKey,
-        P.RowNotFound,
-        P.MultipleMatches,
-        P.IdempotencyKeyReused
-      ]
+      error: [...write413, P.FilterRequired, P.AmbiguousKey, P.RowNotFound, P.MultipleMatches, P.IdempotencyKeyReused]
     })
       .annotate(CallClass, "write")
       .annotateMerge(

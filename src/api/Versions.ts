@@ -56,4 +56,6 @@ export class VersionsApi extends HttpApiGroup.make("versions")
   .middleware(Authentication)
   .middleware(Problems)
   .prefix("/v1")
-  .annotateMerge(OpenApi.annotations({ title: "Versions", description: "See and bring back what rows held before." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Versions", description: "See and bring back what rows held before." })
+  ) {}

@@ -34,7 +34,10 @@ export const parseFilter = (text: JsonText, at: string): Result.Result<Filter, R
   const nested = fields.find((field) => !isScalar(field.value))
   if (nested !== undefined) {
     return Result.fail(
-      invalid(`${at}/${escapePointer(nested.name)}`, "must be a string, number, boolean or null: filters compare scalars")
+      invalid(
+        `${at}/${escapePointer(nested.name)}`,
+        "must be a string, number, boolean or null: filters compare scalars"
+      )
     )
   }
   return Result.succeed(filterOf(fields))
@@ -46,7 +49,7 @@ export const filterOf = (fields: ReadonlyArray<Member>): Filter => {
   const text = (name: string): string | undefined => {
     const field = fields.find((field) => field.name === name)
     if (field === undefined) return undefined
-    if (field.value[0] === "\"") return decodeString(field.value)
+    if (field.value[0] === '"') return decodeString(field.value)
     isImpossible = true
     return undefined
   }

@@ -12,7 +12,11 @@ const members = <const Code extends string>(code: Code, hint: string) => ({
   operation: Schema.optionalKey(Schema.Finite)
 })
 
-const declare = <const Code extends string, const Status extends number>(code: Code, status: Status, title: string) => ({
+const declare = <const Code extends string, const Status extends number>(
+  code: Code,
+  status: Status,
+  title: string
+) => ({
   type: `/docs/errors#${code}` as const,
   status,
   title
@@ -54,7 +58,7 @@ export class InvalidTableName extends HttpApiError.Problem<InvalidTableName>()(
 export class FilterRequired extends HttpApiError.Problem<FilterRequired>()(
   "FilterRequired",
   declare("filter_required", 400, "A filter is required"),
-  { ...members("filter_required", "Name at least one field, for example {\"filter\": {\"id\": \"…\"}}."), ...errors }
+  { ...members("filter_required", 'Name at least one field, for example {"filter": {"id": "…"}}.'), ...errors }
 ) {}
 
 /** A request tries to set a system field (`id`, `created_at`, `updated_at`). */
@@ -100,7 +104,10 @@ export class KeyLimit extends HttpApiError.Problem<KeyLimit>()(
 export class TableLimit extends HttpApiError.Problem<TableLimit>()(
   "TableLimit",
   declare("table_limit", 400, "Too many tables"),
-  { ...members("table_limit", "Delete the rows of a table that is no longer used, or use an existing table."), ...limits }
+  {
+    ...members("table_limit", "Delete the rows of a table that is no longer used, or use an existing table."),
+    ...limits
+  }
 ) {}
 
 /** The table has as many rows as it may have. */

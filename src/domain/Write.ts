@@ -20,7 +20,12 @@ export type Write =
   | { readonly action: "add"; readonly row: JsonText; readonly idempotencyKey: string | undefined }
   | { readonly action: "upsert"; readonly natural: Filter; readonly row: OwnFields }
   | { readonly action: "update_row"; readonly id: string; readonly patch: OwnFields }
-  | { readonly action: "update_where"; readonly filter: Filter; readonly patch: OwnFields; readonly allowMultiple: boolean }
+  | {
+      readonly action: "update_where"
+      readonly filter: Filter
+      readonly patch: OwnFields
+      readonly allowMultiple: boolean
+    }
   | { readonly action: "delete"; readonly filter: Filter }
   | { readonly action: "restore"; readonly id: string; readonly version: number }
 
@@ -71,8 +76,12 @@ const ownFields = (text: JsonText): OwnFields => {
 export const refusedClaim = (fields: OwnFields, row: Row | undefined, at: string): ReservedField | undefined => {
   for (const { name, value } of fields.claims) {
     const actual =
-      row === undefined ? undefined : name === "id" ? row.id : timeText(name === "created_at" ? row.createdAt : row.updatedAt)
-    if (value[0] !== "\"" || decodeString(value) !== actual) {
+      row === undefined
+        ? undefined
+        : name === "id"
+          ? row.id
+          : timeText(name === "created_at" ? row.createdAt : row.updatedAt)
+    if (value[0] !== '"' || decodeString(value) !== actual) {
       return reserved(name, at, `${name} is set by the service; it may only be sent back unchanged.`)
     }
   }
@@ -91,7 +100,8 @@ export const upsertOf = (
   const all = members(row)
   const fields: Array<Member> = []
   for (const name of new Set(names)) {
-    if (systemFields.has(name)) return Result.fail(invalid(`${at}/key`, `names the system field ${name}; use update_row`))
+    if (systemFields.has(name))
+      return Result.fail(invalid(`${at}/key`, `names the system field ${name}; use update_row`))
     const field = all.find((member) => member.name === name)
     if (field === undefined) {
       return Result.fail(invalid(`${at}/key`, `names ${JSON.stringify(name.slice(0, 100))}, which is not in row`))

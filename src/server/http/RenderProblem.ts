@@ -55,13 +55,17 @@ export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem =
     }
     case "Query":
     case "Headers":
-      return invalidRequest(fieldIssues(error.cause.issue, "").map(({ message, path }) => ({ message, path: path.slice(1) })))
+      return invalidRequest(
+        fieldIssues(error.cause.issue, "").map(({ message, path }) => ({ message, path: path.slice(1) }))
+      )
   }
 }
 
 const invalidRequest = (errors: ReadonlyArray<FieldIssue>): InvalidRequest => {
   const first = errors[0]
   const detail =
-    first === undefined ? "The request is not valid." : `${first.path === "" ? "The body" : first.path} ${first.message}.`
+    first === undefined
+      ? "The request is not valid."
+      : `${first.path === "" ? "The body" : first.path} ${first.message}.`
   return new InvalidRequest({ detail, errors })
 }

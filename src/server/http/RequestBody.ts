@@ -4,7 +4,13 @@ import { HttpIncomingMessage, HttpServerRequest, type HttpServerError } from "ef
 import { RequestBody } from "../../api/Requests.ts"
 import { SmallBody } from "../../api/SignIn.ts"
 import { decodeUtf8 } from "../../domain/json/Utf8.ts"
-import { InvalidJson, InvalidRequest, RequestTooLarge, RequestTooLarge400, UnsupportedMediaType } from "../../domain/Problem.ts"
+import {
+  InvalidJson,
+  InvalidRequest,
+  RequestTooLarge,
+  RequestTooLarge400,
+  UnsupportedMediaType
+} from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { renderProblem } from "./RenderProblem.ts"
 
@@ -16,7 +22,10 @@ const illFormed = (query: string): boolean => {
 /** `application/json`, in UTF-8 if it says so; no type at all is taken for JSON. */
 const isJson = (contentType: string | undefined): boolean => {
   if (contentType === undefined) return true
-  const [type, ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim())
+  const [type, ...parameters] = contentType
+    .toLowerCase()
+    .split(";")
+    .map((part) => part.trim())
   return (
     type === "application/json" &&
     parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter))
@@ -62,7 +71,9 @@ export const RequestBodyLayer = Layer.effect(
         const mark = request.url.indexOf("?")
         if (mark >= 0 && illFormed(request.url.slice(mark + 1))) {
           const detail = "The query is not well-formed percent-encoding of UTF-8."
-          return yield* Effect.fail(new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] }))
+          return yield* Effect.fail(
+            new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] })
+          )
         }
         if (hasBody) {
           // A body that says it is too large is refused without reading any of it.

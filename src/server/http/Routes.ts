@@ -9,7 +9,10 @@ export type Refusal = NotFound | (MethodNotAllowed & { readonly allow: string })
 /** Tells unknown addresses from known ones that were called with another method. */
 export class Routes extends Context.Service<
   Routes,
-  { readonly refusal: (method: string, url: string) => Refusal; readonly allowed: (url: string) => ReadonlyArray<string> }
+  {
+    readonly refusal: (method: string, url: string) => Refusal
+    readonly allowed: (url: string) => ReadonlyArray<string>
+  }
 >()("agent-memory/server/http/Routes") {
   static readonly layer = Layer.sync(Routes, () => {
     const patterns: Array<{ readonly method: string; readonly pattern: RegExp }> = []

@@ -79,7 +79,9 @@ export const DatabaseLayer = Layer.effectContext(
       : yield* embedded(settings.dataDir)
     yield* migrate.pipe(
       Effect.provideService(SqlClient.SqlClient, client),
-      Effect.mapError((error) => new DatabaseProblem({ message: `The database could not be migrated: ${error.message}` }))
+      Effect.mapError(
+        (error) => new DatabaseProblem({ message: `The database could not be migrated: ${error.message}` })
+      )
     )
     return Context.make(PgClient.PgClient, client).pipe(
       Context.add(SqlClient.SqlClient, client),

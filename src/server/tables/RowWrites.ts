@@ -32,9 +32,7 @@ export type Operation =
   | { readonly action: "delete"; readonly filter: JsonText }
 
 /** An operation on its own: those of a batch, and the restore of an archived version. */
-export type SingleOperation =
-  | Operation
-  | { readonly action: "restore"; readonly id: string; readonly version: number }
+export type SingleOperation = Operation | { readonly action: "restore"; readonly id: string; readonly version: number }
 
 type Failure = WriteFailure | W.WriteProblem | Unavailable
 
@@ -99,10 +97,7 @@ export class RowWrites extends Context.Service<
       const writes = yield* Writes
       const { limits } = yield* Settings
 
-      const prepare = (
-        operation: SingleOperation,
-        at: string
-      ): Result.Result<W.Write, W.WriteProblem> => {
+      const prepare = (operation: SingleOperation, at: string): Result.Result<W.Write, W.WriteProblem> => {
         switch (operation.action) {
           case "add":
             return W.addOf(operation.row, unquoted(operation.idempotencyKey), limits.rowBytes, at)
@@ -156,7 +151,10 @@ export class RowWrites extends Context.Service<
       const batch = Effect.fn("RowWrites.batch")(function* (caller: Caller, operations: ReadonlyArray<Operation>) {
         if (operations.length === 0 || operations.length > limits.batchOperations) {
           return yield* Effect.fail(
-            W.invalid("/operations", `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`)
+            W.invalid(
+              "/operations",
+              `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
+            )
           )
         }
         const prepared: Array<W.Write> = []

@@ -32,9 +32,7 @@ export const callerOf = Effect.fnUntraced(function* ({ headers, params }: WriteR
 
 /** A write's answer; one that an idempotency key brought back says so. */
 export const writeAnswer = ({ body, replayed }: WriteAnswer, status = 200): HttpServerResponse.HttpServerResponse =>
-  replayed
-    ? HttpServerResponse.setHeader(answer(body, status), "idempotent-replayed", "true")
-    : answer(body, status)
+  replayed ? HttpServerResponse.setHeader(answer(body, status), "idempotent-replayed", "true") : answer(body, status)
 
 /** The filter of a delete: in the body, or in the query string where a proxy drops bodies, but not in both. */
 const deleteFilter = (inQuery: string | undefined, inBody: JsonText | undefined) => {

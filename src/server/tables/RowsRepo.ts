@@ -14,11 +14,7 @@ export class RowsRepo extends Context.Service<
   {
     /** At most `limit` + 1 rows: one more tells that there are more. */
     readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<ReadonlyArray<Row>, Unavailable>
-    readonly count: (
-      accountId: string,
-      table: string,
-      filter: Filter | undefined
-    ) => Effect.Effect<number, Unavailable>
+    readonly count: (accountId: string, table: string, filter: Filter | undefined) => Effect.Effect<number, Unavailable>
   }
 >()("agent-memory/server/tables/RowsRepo") {
   static readonly layer = Layer.effect(

@@ -40,7 +40,7 @@ export class Tables extends Context.Service<
             return [text] as const
           })
           const tail = Stream.suspend(() => Stream.make(current === undefined ? "}}" : "]}}"))
-          return Stream.make("{\"tables\":{").pipe(Stream.concat(pieces), Stream.concat(tail))
+          return Stream.make('{"tables":{').pipe(Stream.concat(pieces), Stream.concat(tail))
         })
 
       return Tables.of({ list, exportAll })

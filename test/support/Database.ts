@@ -1,0 +1,55 @@
+import { NodeCrypto } from "@effect/platform-node"
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+import { inject } from "vitest"
+import { DataPlace } from "../../src/server/sql/Database.ts"
+
+/** The address of a suite's own database, for programs that are started beside the test. */
+export class DatabaseUrl extends Context.Service<DatabaseUrl, { readonly url: string }>()(
+  "agent-memory/test/support/Database/DatabaseUrl"
+) {}
+
+/** A fresh copy of the migrated template, dropped at the end. */
+const freshDatabase = Effect.gen(function* () {
+  const { adminUrl, template } = inject("postgres")
+  const random = yield* SecureRandom.SecureRandom
+  const name = `${template}_${(yield* random.uuidV4()).replaceAll("-", "")}`
+  const admin = yield* PgClient.make({ url: Redacted.make(adminUrl), maxConnections: 1 })
+  yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(template)}`, () =>
+    Effect.orDie(admin`DROP DATABASE ${admin(name)} WITH (FORCE)`)
+  )
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  return url.href
+})
+
+/** Another pool on a suite's database, as a second instance of the service has one. */
+export const poolOf = (url: string) =>
+  PgClient.make({ url: Redacted.make(url), maxConnections: 10, startupParameters: { timezone: "UTC" } }).pipe(
+    Effect.provide(Reactivity.layer)
+  )
+
+/** A migrated database of the suite's own. */
+export const DatabaseLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const client = yield* poolOf(url)
+    return Context.make(PgClient.PgClient, client).pipe(
+      Context.add(SqlClient.SqlClient, client),
+      Context.add(DatabaseUrl, { url }),
+      Context.add(DataPlace, { description: "in a test database" })
+    )
+  })
+).pipe(Layer.provide([Reactivity.layer, NodeCrypto.layer]))
+
+/** Moves the service's one clock against real time: `interval` is PostgreSQL's, such as `31 days`. */
+export const setClock = Effect.fnUntraced(function* (interval: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    CREATE OR REPLACE FUNCTION memory_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
+    RETURN date_trunc('milliseconds', clock_timestamp()) + interval '${sql.literal(interval)}'
+  `
+})

@@ -1,0 +1,60 @@
+import { PgClient } from "@effect/sql-pg"
+import { Config, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { TestProject } from "vitest/node"
+import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
+import { migrate } from "../../src/server/sql/Migrations.ts"
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where this run's PostgreSQL answers, and the migrated database that suites copy. */
+    readonly postgres: { readonly adminUrl: string; readonly template: string }
+  }
+}
+
+const socketUrl = (host: string, port: number): string =>
+  `postgres://postgres@localhost:${port}/postgres?host=${encodeURIComponent(host)}`
+
+/** The server of `DATABASE_URL`, or an embedded one of this run's own without durability. */
+const server = Effect.gen(function* () {
+  const external = yield* Config.option(Config.String("DATABASE_URL"))
+  if (external._tag === "Some") return external.value
+  const dataDir = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "agent-memory-test-"))),
+    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+  )
+  const { host, port } = yield* makeEmbedded({ dataDir, durable: false, settings: { max_connections: "400" } })
+  return socketUrl(host, port)
+})
+
+const prepare = Effect.gen(function* () {
+  const adminUrl = yield* server
+  const template = `agent_memory_test_${process.pid}`
+  const admin = yield* PgClient.make({ url: Redacted.make(adminUrl), maxConnections: 2 })
+  yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(template)} TEMPLATE template0 ENCODING 'UTF8'`, () =>
+    Effect.orDie(
+      Effect.gen(function* () {
+        const left = yield* admin<{ datname: string }>`
+          SELECT datname FROM pg_database WHERE starts_with(datname, ${template})
+        `
+        yield* Effect.forEach(left, ({ datname }) => admin`DROP DATABASE ${admin(datname)} WITH (FORCE)`)
+      })
+    )
+  )
+  const url = new URL(adminUrl)
+  url.pathname = `/${template}`
+  const client = Layer.effect(SqlClient.SqlClient, PgClient.make({ url: Redacted.make(url.href) }))
+  yield* migrate.pipe(Effect.provide(client, { local: true }))
+  return { adminUrl, template }
+}).pipe(Effect.provide(Reactivity.layer))
+
+/** One PostgreSQL and one migrated template database for the whole run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const scope = Scope.makeUnsafe()
+  project.provide("postgres", await Effect.runPromise(Scope.provide(prepare, scope)))
+  return () => Effect.runPromise(Scope.close(scope, Exit.void))
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    root: new URL("..", import.meta.url).pathname,
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/GlobalSetup.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000
+  }
+})
