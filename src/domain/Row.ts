@@ -1,3 +1,4 @@
+import { DateTime } from "effect"
 import { JsonText } from "./json/JsonText.ts"
 
 /** The fields that the service adds to every row (specification section 2.2). Callers may not set them. */
@@ -15,7 +16,7 @@ export interface Row {
 }
 
 /** RFC 3339 in UTC with milliseconds: the one spelling of times on the wire. */
-export const timeText = (milliseconds: number): string => new Date(milliseconds).toISOString()
+export const timeText = (milliseconds: number): string => DateTime.formatIso(DateTime.makeUnsafe(milliseconds))
 
 /** The instant of a time in exactly the wire's spelling; any other text names no instant a row can have. */
 export const timeOf = (text: string): number | undefined => {

@@ -29,7 +29,7 @@ const freshDatabase = Effect.gen(function* () {
 /** Another pool on a suite's database, as a second instance of the service has one. */
 export const poolOf = (url: string) =>
   PgClient.make({ url: Redacted.make(url), maxConnections: 10, startupParameters: { timezone: "UTC" } }).pipe(
-    Effect.provide(Reactivity.layer)
+    Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make)
   )
 
 /** A migrated database of the suite's own. */

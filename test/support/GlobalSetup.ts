@@ -1,5 +1,5 @@
 import { PgClient } from "@effect/sql-pg"
-import { Config, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Config, Effect, Exit, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -47,10 +47,10 @@ const prepare = Effect.gen(function* () {
   )
   const url = new URL(adminUrl)
   url.pathname = `/${template}`
-  const client = Layer.effect(SqlClient.SqlClient, PgClient.make({ url: Redacted.make(url.href) }))
-  yield* migrate.pipe(Effect.provide(client, { local: true }))
+  const client = PgClient.make({ url: Redacted.make(url.href) })
+  yield* migrate.pipe(Effect.provideServiceEffect(SqlClient.SqlClient, client), Effect.scoped)
   return { adminUrl, template }
-}).pipe(Effect.provide(Reactivity.layer))
+}).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
 
 /** One PostgreSQL and one migrated template database for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -22,22 +22,20 @@ export const AuthenticationLayer = Layer.effect(
         return Effect.gen(function* () {
           const text = Redacted.value(credential)
           const accountId = Key.parse(text)
-          if (Option.isNone(accountId)) return yield* Effect.fail(unauthenticated())
+          if (Option.isNone(accountId)) return yield* unauthenticated()
           const hash = yield* Effect.orDie(digest.digest(Digest.sha256, utf8.encode(text)))
           const admission = yield* limiter.admit({ accountId: accountId.value, hash, class: callClass })
-          if (admission._tag === "Unknown") return yield* Effect.fail(unauthenticated())
+          if (admission._tag === "Unknown") return yield* unauthenticated()
           const headers = rateLimitHeaders(admission)
           yield* HttpEffect.appendPreResponseHandler((_request, response) =>
             Effect.succeed(HttpServerResponse.setHeaders(response, headers))
           )
           if (admission._tag === "Limited") {
-            return yield* Effect.fail(
-              new RateLimited({
-                detail: `This key may send ${admission.limit} ${callClass}s a minute.`,
-                limit: admission.limit,
-                retry_after: admission.retryAfter
-              })
-            )
+            return yield* new RateLimited({
+              detail: `This key may send ${admission.limit} ${callClass}s a minute.`,
+              limit: admission.limit,
+              retry_after: admission.retryAfter
+            })
           }
           return yield* Effect.provideService(httpEffect, CurrentKey, { ...admission.key, now: admission.now })
         })

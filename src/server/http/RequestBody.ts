@@ -71,9 +71,7 @@ export const RequestBodyLayer = Layer.effect(
         const mark = request.url.indexOf("?")
         if (mark >= 0 && illFormed(request.url.slice(mark + 1))) {
           const detail = "The query is not well-formed percent-encoding of UTF-8."
-          return yield* Effect.fail(
-            new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] })
-          )
+          return yield* new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] })
         }
         if (hasBody) {
           // A body that says it is too large is refused without reading any of it.
@@ -85,12 +83,12 @@ export const RequestBodyLayer = Layer.effect(
           if (Result.isFailure(read)) return yield* renderProblem(isTooLarge(read.failure) ? tooLarge() : incomplete())
           const bytes = new Uint8Array(read.success)
           if (bytes.length > 0 && !isJson(request.headers["content-type"])) {
-            return yield* Effect.fail(new UnsupportedMediaType({ detail: "The body must be JSON in UTF-8." }))
+            return yield* new UnsupportedMediaType({ detail: "The body must be JSON in UTF-8." })
           }
           // The framework decodes leniently: it would replace ill-formed bytes and drop a byte order mark.
           const fault = isUtf8(bytes) ? markFault(bytes) : utf8Fault(bytes)
           if (fault !== undefined) {
-            return yield* Effect.fail(new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] }))
+            return yield* new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] })
           }
         }
         return yield* httpEffect

@@ -22,7 +22,7 @@ export const KeysHttp = HttpApiBuilder.group(
       }),
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const { accountId } = yield* CurrentKey
-        if (headers["idempotency-key"] !== undefined) return yield* Effect.fail(noIdempotency())
+        if (headers["idempotency-key"] !== undefined) return yield* noIdempotency()
         return yield* keys.create(accountId, payload.name)
       }),
       revoke: Effect.fnUntraced(function* ({ params }) {

@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Predicate, Schedule, Schema, Stream } from "effect"
+import { Cause, Context, Effect, Fiber, Predicate, Schedule, Schema, Stream } from "effect"
 import { SqlError, type SqlClient } from "effect/sql"
 import { Unavailable } from "../../domain/Problem.ts"
 
@@ -36,13 +36,15 @@ const isContention = ({ reason }: SqlError.SqlError): boolean =>
 
 const contention = Schedule.exponential("5 millis").pipe(Schedule.jittered, Schedule.upTo({ times: 5 }))
 
+const unreachable = Effect.suspend(() =>
+  Effect.fail(new Unavailable({ detail: "The database cannot be reached at the moment." }))
+)
+
 const settle = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, Refined<E>, R> =>
   Effect.catch(effect, (error): Effect.Effect<never, Refined<E>> => {
     if (SqlError.isSqlError(error)) {
       return isOutage(error)
-        ? Effect.logWarning("The database cannot be reached", error.reason._tag).pipe(
-            Effect.andThen(Effect.fail(new Unavailable({ detail: "The database cannot be reached at the moment." })))
-          )
+        ? Effect.logWarning("The database cannot be reached", error.reason._tag).pipe(Effect.andThen(unreachable))
         : Effect.die(error)
     }
     if (Schema.isSchemaError(error) || Cause.isNoSuchElementError(error)) return Effect.die(error)
@@ -51,7 +53,7 @@ const settle = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, Refin
 
 /**
  * What leaves a Repo: a deadlock or serialisation failure is retried a few times, an outage is {@link Unavailable}, and
- * every other SQL or decoding failure is a defect, a row that is missing where one must be included.
+ * every other SQL or decoding failure is a defect, and so is a row that is missing where there must be one.
  */
 export const refine = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, Refined<E>, R> =>
   Effect.flatMap(InTransaction, (inside) =>
@@ -79,3 +81,21 @@ export const transact =
 /** {@link refine} for a stream of rows; nothing is retried, since its reader has seen a part already. */
 export const refineStream = <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, Refined<E>, R> =>
   Stream.catch(stream, (error) => Stream.fromEffect(settle(Effect.fail(error))))
+
+const patience = "2500 millis"
+
+/**
+ * Gives a small statement no longer than its caller is to wait: a database that is paused, or out of connections, is
+ * {@link Unavailable} rather than a hang. The statement is given up in the background, as cancelling it needs the
+ * database too.
+ */
+export const promptly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> =>
+  Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
+    Fiber.join(fiber).pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () => Effect.andThen(Effect.logWarning("The database does not answer"), unreachable)
+      }),
+      Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
+    )
+  )

@@ -74,7 +74,10 @@ const only =
   <R>(effect: Effect.Effect<WriteAnswer, Failure, R>): Effect.Effect<WriteAnswer, FailureOf<A>, R> => {
     const tags: ReadonlySet<string> = new Set([...failures[action], ...common])
     const isDeclared = (failure: Failure): failure is FailureOf<A> => tags.has(failure._tag)
-    return Effect.catch(effect, (failure) => (isDeclared(failure) ? Effect.fail(failure) : Effect.die(failure)))
+    return Effect.catch(effect, (failure): Effect.Effect<never, FailureOf<A>> => {
+      if (isDeclared(failure)) return Effect.fail(failure)
+      return Effect.die(failure)
+    })
   }
 
 /** Changes the rows of one table: validates what can be told without the rows, then queues the write. */
@@ -139,7 +142,7 @@ export class RowWrites extends Context.Service<
         const { action, ...members } = operation
         const prepared = prepare(operation, "")
         if (Result.isFailure(prepared)) {
-          return yield* Effect.fail(action === "add" ? prepared.failure : declared400(prepared.failure))
+          return yield* action === "add" ? prepared.failure : declared400(prepared.failure)
         }
         const text = operation.action === "add" ? operation.row.text : print(members)
         return yield* run(caller, action, [prepared.success], false, text)
@@ -150,17 +153,15 @@ export class RowWrites extends Context.Service<
 
       const batch = Effect.fn("RowWrites.batch")(function* (caller: Caller, operations: ReadonlyArray<Operation>) {
         if (operations.length === 0 || operations.length > limits.batchOperations) {
-          return yield* Effect.fail(
-            W.invalid(
-              "/operations",
-              `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
-            )
+          return yield* W.invalid(
+            "/operations",
+            `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
           )
         }
         const prepared: Array<W.Write> = []
         for (const [index, operation] of operations.entries()) {
           const one = prepare(operation, `/operations/${index}`)
-          if (Result.isFailure(one)) return yield* Effect.fail(Object.assign(one.failure, { operation: index }))
+          if (Result.isFailure(one)) return yield* Object.assign(one.failure, { operation: index })
           prepared.push(one.success)
         }
         return yield* run(caller, "batch", prepared, true, print(operations))

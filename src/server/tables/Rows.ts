@@ -49,7 +49,7 @@ export class Rows extends Context.Service<
 export const readFilter = (
   text: string | undefined
 ): Effect.Effect<Filter | undefined, JsonProblem | InvalidRequest> => {
-  if (text === undefined) return Effect.succeed(undefined)
+  if (text === undefined) return Effect.undefined
   return Effect.flatMap(readJson(text), (json) => {
     const filter = parseFilter(json, "filter")
     return Result.isFailure(filter)
