@@ -1,6 +1,6 @@
 import { NodeCrypto } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { Array, Context, Effect, Layer } from "effect"
+import { Array, Context, Duration, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../src/domain/Account.ts"
@@ -191,6 +191,21 @@ layer(suite(RateLimiter.layerPostgres), { excludeTestServices: true, timeout: "3
         yield* admitTimes(30, key)
         yield* sql`TRUNCATE key_buckets`
         assert.deepInclude(yield* admit(key), { _tag: "Admitted", remaining: 29 })
+      })
+    )
+
+    it.effect("is unavailable, not a hang, while the database does not answer", () =>
+      Effect.gen(function* () {
+        const other = Context.get(yield* Layer.build(yield* secondPool), SqlClient.SqlClient)
+        const key = yield* newKey
+        yield* admit(key)
+        const [waited, error] = yield* other`SELECT tat FROM key_buckets WHERE key_id = ${key.id} FOR UPDATE`.pipe(
+          Effect.andThen(Effect.timed(Effect.flip(admit(key)))),
+          other.withTransaction
+        )
+        assert.deepInclude(error, { code: "unavailable", status: 503 })
+        assert.isBelow(Duration.toMillis(waited), 3000)
+        assert.strictEqual((yield* admit(key))._tag, "Admitted")
       })
     )
 
