@@ -1,4 +1,5 @@
-import { Effect, Result, Schema, SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
+import type { SchemaAST } from "effect"
+import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { JsonIssue } from "../domain/json/JsonIssue.ts"
 import { JsonText } from "../domain/json/JsonText.ts"

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { JsonText } from "./json/JsonText.ts"
+import type { JsonText } from "./json/JsonText.ts"
 import { print } from "./json/Print.ts"
 import { rowText, timeText, type Row } from "./Row.ts"
 

@@ -15,8 +15,8 @@ const tokenOf = (segment: PropertyKey | { readonly key: PropertyKey }): string |
 
 const sentence = (message: string): string => {
   const text = message.replace(/\.$/, "").replace(/, got .*$/s, "")
-  if (/^Unexpected key/.test(text)) return "is not known here"
-  if (/^Missing key/.test(text)) return "is required"
+  if (text.startsWith("Unexpected key")) return "is not known here"
+  if (text.startsWith("Missing key")) return "is required"
   return text.replace(/^Expected/, "must be")
 }
 

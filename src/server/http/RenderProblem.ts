@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
-import { HttpApiError } from "effect/http-api"
+import type { HttpApiError } from "effect/http-api"
 import { jsonIssueOf } from "../../api/JsonBody.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
 import { InternalError, InvalidRequest, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"

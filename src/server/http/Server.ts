@@ -1,6 +1,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Console, Data, Effect, Layer } from "effect"
-import { HttpServer, HttpServerError } from "effect/http"
+import type { HttpServerError } from "effect/http"
+import { HttpServer } from "effect/http"
 import { Settings } from "../Config.ts"
 import { DataPlace } from "../sql/Database.ts"
 import { makeNodeServer } from "./NodeServer.ts"

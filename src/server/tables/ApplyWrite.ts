@@ -12,7 +12,8 @@ import {
 } from "../../domain/Problem.ts"
 import { isRowId, rowText } from "../../domain/Row.ts"
 import { refusedClaim, type OwnFields, type Write } from "../../domain/Write.ts"
-import { WorkRow, type Workspace } from "./Workspace.ts"
+import type { WorkRow } from "./Workspace.ts"
+import { type Workspace } from "./Workspace.ts"
 
 /** A version that a restore asks for, and how far the row's numbers have come. */
 export interface Restorable {

@@ -2,11 +2,11 @@ import { Result } from "effect"
 import { createHash } from "node:crypto"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { Limits } from "../../domain/Limits.ts"
+import type { RowTooLarge } from "../../domain/Problem.ts"
 import {
   IdempotencyKeyReused,
   IdempotencyKeyReused400,
   RowLimit,
-  RowTooLarge,
   RowTooLarge400,
   StorageLimit,
   StorageLimit400,

@@ -114,7 +114,7 @@ export class Workspace {
 
   find(table: string, filter: Filter): ReadonlyArray<WorkRow> {
     const found = [...this.candidates(filter)].filter((row) => row.place.table === table && row.matches(filter))
-    return found.sort((a, b) => a.place.seq - b.place.seq)
+    return found.toSorted((a, b) => a.place.seq - b.place.seq)
   }
 
   private *candidates(filter: Filter): Iterable<WorkRow> {
