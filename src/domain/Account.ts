@@ -23,7 +23,7 @@ const mailbox = new RegExp(
 )
 
 /** The form in which addresses are compared and kept: without surrounding white space, in lower case. */
-export const normalizeEmail = (address: string): string =>
+const normalizeEmail = (address: string): string =>
   // Only A to Z: the language's own rule turns U+212A (the Kelvin sign) into a plain k, another person's address.
   address.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
@@ -39,7 +39,7 @@ export const Email = Schema.String.check(
 export type Email = typeof Email.Type
 
 /** {@link Email} as people type it. */
-export const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@example.com"] }).pipe(
+const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@example.com"] }).pipe(
   Schema.decodeTo(Email, {
     decode: SchemaGetter.transform(normalizeEmail),
     encode: SchemaGetter.passthrough()

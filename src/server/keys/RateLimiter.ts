@@ -30,7 +30,7 @@ export interface Passed extends Spending {
 }
 
 /** {@link Passed}, and whose request it is. */
-export interface Admitted extends Omit<Passed, "_tag"> {
+interface Admitted extends Omit<Passed, "_tag"> {
   readonly _tag: "Admitted"
   readonly key: { readonly accountId: AccountId; readonly id: KeyId; readonly name: string }
 }

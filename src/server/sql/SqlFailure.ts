@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Fiber, Predicate, Schedule, Schema, Stream } from "effect"
+import { Cause, Context, Effect, Predicate, Schedule, Schema, Stream } from "effect"
 import { SqlError, type SqlClient } from "effect/sql"
 import { Unavailable } from "../../domain/Problem.ts"
 
@@ -82,7 +82,7 @@ export const transact =
 export const refineStream = <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, Refined<E>, R> =>
   Stream.catch(stream, (error) => Stream.fromEffect(settle(Effect.fail(error))))
 
-const patience = "2500 millis"
+const patience = 2500
 
 /**
  * Gives a small statement no longer than its caller is to wait: a database that is paused, or out of connections, is
@@ -90,12 +90,21 @@ const patience = "2500 millis"
  * database too.
  */
 export const promptly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> =>
-  Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
-    Fiber.join(fiber).pipe(
-      Effect.timeoutOrElse({
-        duration: patience,
-        orElse: () => Effect.andThen(Effect.logWarning("The database does not answer"), unreachable)
-      }),
-      Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
-    )
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.callback<A, E | Unavailable>((resume) => {
+      const fiber = Effect.runForkWith(context)(effect)
+      // A plain timer: every request passes here, and one of the fiber runtime costs as much as a small statement.
+      const timer = setTimeout(() => {
+        fiber.interruptUnsafe()
+        resume(Effect.andThen(Effect.logWarning("The database does not answer"), unreachable))
+      }, patience)
+      fiber.addObserver((exit) => {
+        clearTimeout(timer)
+        resume(exit)
+      })
+      return Effect.sync(() => {
+        clearTimeout(timer)
+        fiber.interruptUnsafe()
+      })
+    })
   )
