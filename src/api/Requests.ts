@@ -1,9 +1,12 @@
 import { HttpApiMiddleware } from "effect/http-api"
-import { InternalError, InvalidJson, InvalidRequest, NotFound, UnsupportedMediaType } from "../domain/Problem.ts"
+import { InternalError, NotFound, UnsupportedMediaType } from "../domain/Problem.ts"
 
-/** Reads the body whole: media type, size and UTF-8 are checked before any of it is used. */
+/**
+ * Reads the body whole: media type, size and UTF-8 are checked before any of it is used. An operation with a body or a
+ * query declares itself what a bad one is refused with.
+ */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/RequestBody", {
-  error: [UnsupportedMediaType, InvalidRequest, InvalidJson]
+  error: UnsupportedMediaType
 }) {}
 
 /** Renders every failure as problem+json (RFC 9457) with the request's id. */

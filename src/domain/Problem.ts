@@ -191,6 +191,9 @@ export class InvalidToken extends HttpApiError.Problem<InvalidToken>()(
   members("invalid_token", "Ask for a new link with POST /auth/magic-link; a link works once.")
 ) {}
 
+/** The one answer to every bad token and every bad body that should have held one. */
+export const invalidToken = () => new InvalidToken({ detail: "The token is unknown, was used already, or is too old." })
+
 /** No live row has this id, or none matches. */
 export class RowNotFound extends HttpApiError.Problem<RowNotFound>()(
   "RowNotFound",
@@ -287,6 +290,9 @@ export class InternalError extends HttpApiError.Problem<InternalError>()(
   declare("internal_error", 500, "Something went wrong here"),
   members("internal_error", "Try again with the same Idempotency-Key; report `request_id` if it stays.")
 ) {}
+
+/** The one answer to every fault of our own. */
+export const internalError = () => new InternalError({ detail: "The service failed; the fault was logged." })
 
 /** The database cannot be reached at the moment; `Retry-After` says when to try again. */
 export class Unavailable extends HttpApiError.Problem<Unavailable>()(

@@ -3,7 +3,7 @@ import { Digest, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
 import { SqlClient } from "effect/sql"
 import { accountIdBytes, accountIdFrom, type Email, type Verified } from "../../domain/Account.ts"
-import { InvalidToken, type RateLimited, type Unavailable } from "../../domain/Problem.ts"
+import { invalidToken, type InvalidToken, type RateLimited, type Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { Keys } from "../keys/Keys.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
@@ -83,7 +83,7 @@ export class Accounts extends Context.Service<
       const spend = Effect.fnUntraced(function* (token: string) {
         const link = yield* repo.spendLink(yield* hashOf(token))
         if (Option.isNone(link)) {
-          return yield* new InvalidToken({ detail: "The token is unknown, was used already, or is too old." })
+          return yield* invalidToken()
         }
         const account_id = yield* accountOf(link.value.email)
         const { api_key } = yield* keys.issue(account_id, `magic link ${link.value.day}`)

@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { Problems } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
-import { InternalError, InvalidToken } from "../../domain/Problem.ts"
+import { internalError, invalidToken } from "../../domain/Problem.ts"
 import { isProblem, renderProblem, schemaProblem } from "./RenderProblem.ts"
 import { Routes } from "./Routes.ts"
 
@@ -19,7 +19,7 @@ export const ProblemsLayer = Layer.effect(
       const render = (error: unknown) => {
         if (HttpApiError.HttpApiSchemaError.is(error)) {
           return hidesBody && error.kind === "Payload"
-            ? renderProblem(new InvalidToken({}))
+            ? renderProblem(invalidToken())
             : renderProblem(schemaProblem(error))
         }
         return isProblem(error) ? renderProblem(error) : Effect.die(error)
@@ -29,7 +29,7 @@ export const ProblemsLayer = Layer.effect(
         const failure = cause.reasons.find(Cause.isFailReason)
         if (failure !== undefined) return render(failure.error)
         if (Cause.hasInterrupts(cause)) return Effect.failCause(cause as Cause.Cause<never>)
-        return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(new InternalError({})))
+        return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(internalError()))
       })
 
       if (!endpoint.path.includes(":table")) return answered

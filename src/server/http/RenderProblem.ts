@@ -3,7 +3,7 @@ import { HttpServerRespondable, HttpServerResponse } from "effect/http"
 import type { HttpApiError } from "effect/http-api"
 import { jsonIssueOf } from "../../api/JsonBody.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { InternalError, InvalidRequest, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
+import { internalError, InvalidRequest, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
 import { fieldIssues } from "./FieldIssues.ts"
 import { RequestId } from "./RequestId.ts"
 
@@ -44,7 +44,7 @@ export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem =
   switch (error.kind) {
     case "Body":
     case "ResponseHeaders":
-      return new InternalError({})
+      return internalError()
     case "Payload": {
       const issue = jsonIssueOf(error.cause.issue)
       return issue === undefined ? invalidRequest(fieldIssues(error.cause.issue, "")) : jsonProblem(issue, "")

@@ -2,17 +2,18 @@ import { ByteSize, Context, Effect, Layer, Result } from "effect"
 import { isUtf8 } from "node:buffer"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerError } from "effect/http"
 import { RequestBody } from "../../api/Requests.ts"
-import { SmallBody } from "../../api/SignIn.ts"
+import { BadBodyIsInvalidToken, SmallBody } from "../../api/SignIn.ts"
 import { decodeUtf8 } from "../../domain/json/Utf8.ts"
 import {
   InvalidJson,
   InvalidRequest,
+  invalidToken,
   RequestTooLarge,
   RequestTooLarge400,
   UnsupportedMediaType
 } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
-import { renderProblem } from "./RenderProblem.ts"
+import { renderProblem, type Problem } from "./RenderProblem.ts"
 
 const illFormed = (query: string): boolean => {
   if (!query.includes("%")) return false
@@ -65,22 +66,24 @@ export const RequestBodyLayer = Layer.effect(
         const problem = { detail: `The body may have ${limit} bytes.`, limit }
         return declares413 ? new RequestTooLarge(problem) : new RequestTooLarge400(problem)
       }
+      const hidesBody = Context.get(endpoint.annotations, BadBodyIsInvalidToken)
+      const refuse = (problem: Problem) => renderProblem(hidesBody ? invalidToken() : problem)
 
       return Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const mark = request.url.indexOf("?")
         if (mark >= 0 && illFormed(request.url.slice(mark + 1))) {
           const detail = "The query is not well-formed percent-encoding of UTF-8."
-          return yield* new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] })
+          return yield* refuse(new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] }))
         }
         if (hasBody) {
           // A body that says it is too large is refused without reading any of it.
-          if (Number(request.headers["content-length"] ?? 0) > limit) return yield* renderProblem(tooLarge())
+          if (Number(request.headers["content-length"] ?? 0) > limit) return yield* refuse(tooLarge())
           const read = yield* request.arrayBuffer.pipe(
             Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
             Effect.result
           )
-          if (Result.isFailure(read)) return yield* renderProblem(isTooLarge(read.failure) ? tooLarge() : incomplete())
+          if (Result.isFailure(read)) return yield* refuse(isTooLarge(read.failure) ? tooLarge() : incomplete())
           const bytes = new Uint8Array(read.success)
           if (bytes.length > 0 && !isJson(request.headers["content-type"])) {
             return yield* new UnsupportedMediaType({ detail: "The body must be JSON in UTF-8." })
@@ -88,7 +91,7 @@ export const RequestBodyLayer = Layer.effect(
           // The framework decodes leniently: it would replace ill-formed bytes and drop a byte order mark.
           const fault = isUtf8(bytes) ? markFault(bytes) : utf8Fault(bytes)
           if (fault !== undefined) {
-            return yield* new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] })
+            return yield* refuse(new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] }))
           }
         }
         return yield* httpEffect

@@ -1,7 +1,7 @@
 import { Cause, Effect } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InternalError, MisdirectedRequest } from "../../domain/Problem.ts"
+import { internalError, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { namesLoopback } from "./Peer.ts"
 import { renderProblem } from "./RenderProblem.ts"
@@ -42,7 +42,7 @@ export const RequestsLayer = HttpRouter.middleware(
             const failure = cause.reasons.find(Cause.isFailReason)
             if (failure !== undefined && isUnknownRoute(failure.error)) return unrouted(request)
             if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
-            return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(new InternalError({})))
+            return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(internalError()))
           })
         })
         const response = yield* answered.pipe(
