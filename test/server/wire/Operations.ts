@@ -1,0 +1,83 @@
+/** A request as method, path and body; `$id` stands for the id of a stored row, `$token` for a fresh sign-in token. */
+export type Sample = readonly [method: string, path: string, body?: string]
+
+/** An operation of the specification's section 4: its statuses, each with a request that brings it about. */
+export interface Operation {
+  readonly success: readonly [status: number, sample: Sample]
+  /** By declared status. 401 and 429 of the operations under `/v1` are the same requests without a key, and too many. */
+  readonly refusals: Readonly<Record<number, Sample>>
+}
+
+const tooLarge = `{"text":"${"x".repeat(65_536)}"}`
+
+const everyV1 = (success: Operation["success"], refusals: Operation["refusals"] = {}): Operation => ({
+  success,
+  refusals: { ...refusals, 401: success[1], 429: success[1] }
+})
+
+/**
+ * The operations by their names in the contract. Before each request the account's table `notes` holds `{"n":1}` and
+ * `{"n":2}`, both with `"kind":"a"`, and the first one has an archived version.
+ */
+export const operations: Readonly<Record<string, Operation>> = {
+  "auth.magicLink": {
+    success: [200, ["POST", "/auth/magic-link", '{"email":"ada@example.com"}']],
+    refusals: {
+      400: ["POST", "/auth/magic-link", '{"email":"nobody"}'],
+      429: ["POST", "/auth/magic-link", '{"email":"many@example.com"}']
+    }
+  },
+  "auth.verify": {
+    success: [200, ["POST", "/auth/verify", '{"token":"$token"}']],
+    refusals: {
+      401: ["POST", "/auth/verify", '{"token":"unknown"}'],
+      429: ["POST", "/auth/verify", '{"token":"unknown"}']
+    }
+  },
+  "rows.query": everyV1([200, ["GET", "/v1/notes"]], { 400: ["GET", "/v1/notes?limit=0"] }),
+  "rows.add": everyV1([201, ["POST", "/v1/notes", '{"n":3}']], {
+    400: ["POST", "/v1/notes", "[]"],
+    413: ["POST", "/v1/notes", tooLarge]
+  }),
+  "rows.delete": everyV1([200, ["DELETE", "/v1/notes", '{"filter":{"n":1}}']], {
+    400: ["DELETE", "/v1/notes", '{"filter":{}}']
+  }),
+  "rows.upsert": everyV1([200, ["POST", "/v1/notes/upsert", '{"key":"n","row":{"n":1}}']], {
+    400: ["POST", "/v1/notes/upsert", '{"key":"n","row":{"m":1}}']
+  }),
+  "rows.batch": everyV1([200, ["POST", "/v1/notes/batch", '{"operations":[{"action":"add","row":{}}]}']], {
+    400: ["POST", "/v1/notes/batch", '{"operations":[]}'],
+    404: ["POST", "/v1/notes/batch", '{"operations":[{"action":"update_row","id":"unknown","patch":{}}]}'],
+    409: [
+      "POST",
+      "/v1/notes/batch",
+      '{"operations":[{"action":"update_where","filter":{"kind":"a"},"patch":{"m":1}}]}'
+    ],
+    413: ["POST", "/v1/notes/batch", `{"operations":[{"action":"add","row":${tooLarge}}]}`]
+  }),
+  "rows.updateRow": everyV1([200, ["POST", "/v1/notes/update_row", '{"id":"$id","patch":{"m":1}}']], {
+    400: ["POST", "/v1/notes/update_row", '{"id":"$id"}'],
+    404: ["POST", "/v1/notes/update_row", '{"id":"unknown","patch":{"m":1}}']
+  }),
+  "rows.updateWhere": everyV1([200, ["POST", "/v1/notes/update_where", '{"filter":{"n":1},"patch":{"m":1}}']], {
+    400: ["POST", "/v1/notes/update_where", '{"filter":{},"patch":{"m":1}}'],
+    404: ["POST", "/v1/notes/update_where", '{"filter":{"n":9},"patch":{"m":1}}'],
+    409: ["POST", "/v1/notes/update_where", '{"filter":{"kind":"a"},"patch":{"m":1}}']
+  }),
+  "rows.count": everyV1([200, ["GET", "/v1/notes/count"]], { 400: ["GET", "/v1/notes/count?filter=1"] }),
+  "versions.list": everyV1([200, ["GET", "/v1/notes/versions?id=$id"]], { 400: ["GET", "/v1/notes/versions"] }),
+  "versions.restore": everyV1([200, ["POST", "/v1/notes/restore", '{"id":"$id","version":1}']], {
+    400: ["POST", "/v1/notes/restore", '{"id":"$id","version":0}'],
+    404: ["POST", "/v1/notes/restore", '{"id":"$id","version":2}']
+  }),
+  "tables.list": everyV1([200, ["GET", "/v1/_tables"]]),
+  "tables.export": everyV1([200, ["GET", "/v1/_export"]]),
+  "keys.list": everyV1([200, ["GET", "/v1/_keys"]]),
+  "keys.create": everyV1([201, ["POST", "/v1/_keys", '{"name":"ci"}']], {
+    400: ["POST", "/v1/_keys", '{"name":""}']
+  }),
+  "keys.revoke": everyV1([200, ["DELETE", "/v1/_keys/unknown"]])
+}
+
+/** Statuses that any operation may answer with, whatever it declares: unknown address, framing and our own faults. */
+export const frameworkStatuses: ReadonlyArray<number> = [404, 405, 415, 421, 431, 500, 503]
