@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { completeDocument } from "./OpenApiDocument.ts"
 import { KeysApi } from "./Keys.ts"
 import { RowsApi } from "./Rows.ts"
 import { SignInApi } from "./SignIn.ts"
@@ -14,6 +15,7 @@ export class Api extends HttpApi.make("agent-memory")
     OpenApi.annotations({
       title: "Agent Memory",
       version: "0.1.0",
+      transform: completeDocument,
       description:
         "Small durable JSON tables for AI agents. What was stored comes back exactly; every update and delete " +
         "archives the row, and versions can be restored.\n\n" +

@@ -31,6 +31,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
         P.Unavailable
       ]
     })
+      .middleware(RequestBody)
       .annotate(CallClass, "write")
       .annotateMerge(
         OpenApi.annotations({
@@ -53,7 +54,6 @@ export class KeysApi extends HttpApiGroup.make("keys")
         })
       )
   )
-  .middleware(RequestBody)
   .middleware(Authentication)
   .middleware(Problems)
   .prefix("/v1")

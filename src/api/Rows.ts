@@ -1,5 +1,6 @@
-import { Schema } from "effect"
+import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { maxQueryLimit } from "../domain/Limits.ts"
 import * as P from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
 import {
@@ -16,7 +17,18 @@ import {
 import { jsonBody } from "./JsonBody.ts"
 import { Problems, RequestBody } from "./Requests.ts"
 
-const NaturalKey = Schema.Union([Schema.String, Schema.NonEmptyArray(Schema.String)]).annotate({
+const QueryLimit = Schema.String.check(
+  Schema.makeFilter((text) => /^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= maxQueryLimit, {
+    message: `must be a whole number from 1 to ${maxQueryLimit}`
+  })
+).pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transform(Number),
+    encode: SchemaGetter.transform(String)
+  })
+)
+
+const NaturalKey = Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMinLength(1))]).annotate({
   description: "The name, or names, of the row's fields that identify it."
 })
 const AllowMultiple = Schema.optionalKey(Schema.Boolean)
@@ -84,9 +96,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
           Schema.NonEmptyString.annotate({ description: "A field name; a leading `-` sorts descending." })
         ),
         limit: Schema.optionalKey(
-          Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })).annotate({
-            description: "At most this many rows, 1 to 1000; 100 when it is not said."
-          })
+          QueryLimit.annotate({ description: "At most this many rows, 1 to 1000; 100 when it is not said." })
         )
       },
       success: jsonBody(QueryAnswer),

@@ -4,7 +4,7 @@ import { Unavailable } from "../domain/Problem.ts"
 import { Authentication } from "./Authentication.ts"
 import { Row } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
-import { Problems, RequestBody } from "./Requests.ts"
+import { Problems } from "./Requests.ts"
 
 export const TableEntry = Schema.Struct({ name: Schema.String, rows: Schema.Natural }).annotate({ identifier: "Table" })
 
@@ -30,7 +30,6 @@ export class TablesApi extends HttpApiGroup.make("tables")
       })
     )
   )
-  .middleware(RequestBody)
   .middleware(Authentication)
   .middleware(Problems)
   .prefix("/v1")

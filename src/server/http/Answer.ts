@@ -3,8 +3,4 @@ import type { JsonText } from "../../domain/json/JsonText.ts"
 
 /** A JSON answer whose text is complete: nothing parses or prints it again. */
 export const answer = (body: JsonText, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(body.text, {
-    status,
-    contentType: "application/json",
-    headers: { "cache-control": "no-store" }
-  })
+  HttpServerResponse.text(body.text, { status, contentType: "application/json" })

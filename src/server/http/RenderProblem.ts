@@ -20,7 +20,7 @@ export const isProblem = (value: unknown): value is Problem =>
 export const renderProblem = (problem: Problem): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   Effect.flatMap(RequestId, (request_id) =>
     HttpServerRespondable.toResponse(Object.assign(problem, { request_id })).pipe(
-      Effect.map(HttpServerResponse.setHeaders({ "cache-control": "no-store", ...headersOf(problem) }))
+      Effect.map(HttpServerResponse.setHeaders(headersOf(problem)))
     )
   )
 

@@ -50,8 +50,10 @@ export const RequestsLayer = HttpRouter.middleware(
           Effect.annotateLogs({ request_id: id })
         )
         return HttpServerResponse.setHeaders(response, {
-          "x-request-id": id,
-          "x-content-type-options": "nosniff"
+          // Answers hold what one account stored, or secrets that are shown once.
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+          "x-request-id": id
         })
       })
   }),

@@ -5,8 +5,6 @@ import { Unavailable } from "../../domain/Problem.ts"
 import { newestMigration } from "../sql/Migrations.ts"
 import { renderProblem } from "./RenderProblem.ts"
 
-const json = (value: unknown) => HttpServerResponse.jsonUnsafe(value, { headers: { "cache-control": "no-store" } })
-
 /** For load balancers and supervisors: `/health` says that the process lives, `/ready` that it can serve. */
 export const SystemRoutes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -20,13 +18,13 @@ export const SystemRoutes = HttpRouter.use(
       Effect.catchCause(() => Effect.succeed(false))
     )
 
-    yield* router.add("GET", "/health", Effect.succeed(json({ status: "ok" })))
+    yield* router.add("GET", "/health", Effect.succeed(HttpServerResponse.jsonUnsafe({ status: "ok" })))
     yield* router.add(
       "GET",
       "/ready",
       Effect.flatMap(isMigrated, (ready) =>
         ready
-          ? Effect.succeed(json({ status: "ready" }))
+          ? Effect.succeed(HttpServerResponse.jsonUnsafe({ status: "ready" }))
           : renderProblem(new Unavailable({ detail: "The database cannot be reached, or is not migrated." }))
       )
     )

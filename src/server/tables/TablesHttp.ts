@@ -19,8 +19,7 @@ export const TablesHttp = HttpApiBuilder.group(
       export: Effect.fnUntraced(function* () {
         const { accountId } = yield* CurrentKey
         return HttpServerResponse.stream(Stream.encodeText(tables.exportAll(accountId)), {
-          contentType: "application/json",
-          headers: { "cache-control": "no-store" }
+          contentType: "application/json"
         })
       })
     })
