@@ -38,9 +38,13 @@ export const ServicesLayer = Layer.mergeAll(
   Accounts.layer
 ).pipe(Layer.provideMerge(Keys.layer))
 
-const HandlersLayer = Layer.mergeAll(RowsHttp, VersionsHttp, TablesHttp, KeysHttp, SignInHttp)
+/** The handlers of the REST interface. */
+export const HandlersLayer = Layer.mergeAll(RowsHttp, VersionsHttp, TablesHttp, KeysHttp, SignInHttp)
 
-const MiddlewareLayer = Layer.mergeAll(RequestBodyLayer, AuthenticationLayer, ProblemsLayer)
+/** What the contract's middleware does here. */
+export const MiddlewareLayer = Layer.mergeAll(RequestBodyLayer, AuthenticationLayer, ProblemsLayer).pipe(
+  Layer.provide(Routes.layer)
+)
 
 /** Every route of the service. */
 export const RoutesLayer = Layer.mergeAll(
