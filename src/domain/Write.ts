@@ -153,4 +153,4 @@ export const updateWhereOf = (
 
 /** A removal of the rows that match a non-empty filter. */
 export const deleteOf = (filter: JsonText, at: string): Result.Result<Write, WriteProblem> =>
-  Result.map(requiredFilter(filter, at), (filter) => ({ action: "delete", filter }))
+  Result.map(requiredFilter(filter, `${at}/filter`), (filter) => ({ action: "delete", filter }))

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerError } from "effect/http"
 import { RequestBody } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken, SmallBody } from "../../api/SignIn.ts"
+import { shorten } from "../../domain/json/JsonIssue.ts"
 import { decodeUtf8 } from "../../domain/json/Utf8.ts"
 import {
   InvalidJson,
@@ -18,6 +19,14 @@ import { renderProblem, type Problem } from "./RenderProblem.ts"
 const illFormed = (query: string): boolean => {
   if (!query.includes("%")) return false
   return Result.isFailure(Result.try(() => decodeURIComponent(query.replaceAll("+", " "))))
+}
+
+const unknownParameters = (query: string): InvalidRequest => {
+  const names = [...new Set(new URLSearchParams(query).keys())].slice(0, 20).map((name) => shorten(name, 100))
+  return new InvalidRequest({
+    detail: "This operation takes no query parameters.",
+    errors: names.map((path) => ({ path, message: "is not known here" }))
+  })
 }
 
 /** `application/json`, in UTF-8 if it says so; no type at all is taken for JSON. */
@@ -71,11 +80,15 @@ export const RequestBodyLayer = Layer.effect(
 
       return Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const mark = request.url.indexOf("?")
-        if (mark >= 0 && illFormed(request.url.slice(mark + 1))) {
+        const query = request.url.split("?").slice(1).join("?")
+        if (!hidesBody && illFormed(query)) {
           const detail = "The query is not well-formed percent-encoding of UTF-8."
-          return yield* refuse(new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] }))
+          return yield* renderProblem(
+            new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] })
+          )
         }
+        // The framework looks at the parameters of operations that declare some.
+        if (!hidesBody && !hasQuery && query !== "") return yield* renderProblem(unknownParameters(query))
         if (hasBody) {
           // A body that says it is too large is refused without reading any of it.
           if (Number(request.headers["content-length"] ?? 0) > limit) return yield* refuse(tooLarge())

@@ -40,7 +40,8 @@ const deleteFilter = (inQuery: string | undefined, inBody: JsonText | undefined)
     const detail = "The filter of a delete stands in the body, or else in the query string."
     return Effect.fail(new InvalidRequest({ detail, errors: [{ path: "/filter", message: "must be given once" }] }))
   }
-  return inBody === undefined ? readJson(inQuery!) : Effect.succeed(inBody)
+  if (inBody !== undefined) return Effect.succeed(inBody)
+  return Effect.andThen(readFilter(inQuery), readJson(inQuery!))
 }
 
 export const RowsHttp = HttpApiBuilder.group(
