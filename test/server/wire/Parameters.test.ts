@@ -1,0 +1,190 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { assertProblem, jsonOf, pathsOf, wire, type ProblemBody } from "./Wire.ts"
+
+type Case = readonly [method: string, path: string, body?: string]
+
+const bodies: Record<string, Case> = {
+  add: ["POST", "/v1/t", '{"a":1}'],
+  delete: ["DELETE", "/v1/t", '{"filter":{"a":1}}'],
+  upsert: ["POST", "/v1/t/upsert", '{"key":"a","row":{"a":1}}'],
+  batch: ["POST", "/v1/t/batch", '{"operations":[{"action":"add","row":{}}]}'],
+  update_row: ["POST", "/v1/t/update_row", '{"id":"x","patch":{"a":1}}'],
+  update_where: ["POST", "/v1/t/update_where", '{"filter":{"a":1},"patch":{"a":1}}'],
+  restore: ["POST", "/v1/t/restore", '{"id":"x","version":1}'],
+  "create key": ["POST", "/v1/_keys", '{"name":"a"}'],
+  "magic link": ["POST", "/auth/magic-link", '{"email":"ada@example.com"}']
+}
+
+const reads: Record<string, Case> = {
+  query: ["GET", "/v1/t"],
+  count: ["GET", "/v1/t/count"],
+  versions: ["GET", "/v1/t/versions?id=x"]
+}
+
+const keyed = (path: string, key: string) => (path.startsWith("/v1") ? { key } : {})
+
+layer(serviceLayer())("A request that the operation does not know", (it) => {
+  for (const [name, [method, path, body]] of Object.entries({ ...bodies, ...reads })) {
+    it.effect(`${name} refuses an unknown parameter, and names it`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const url = `${path}${path.includes("?") ? "&" : "?"}fliter=%7B%7D`
+        const problem = assertProblem(yield* wire(method, url, { ...keyed(path, key), body }), 400, "invalid_request")
+        assert.deepStrictEqual(pathsOf(problem), ["fliter"])
+        assert.strictEqual((yield* wire("GET", "/v1/t/count", { key })).text, '{"count":0}')
+      })
+    )
+
+    it.effect(`${name} refuses a query that is no percent-encoded UTF-8`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        for (const bad of ["filter=%", "filter=%zz", "%ff=1", "filter=%c3%28"]) {
+          const url = `${path}${path.includes("?") ? "&" : "?"}${bad}`
+          assertProblem(yield* wire(method, url, { ...keyed(path, key), body }), 400, "invalid_request")
+        }
+      })
+    )
+  }
+
+  for (const [name, [method, path, body]] of Object.entries(bodies)) {
+    if (name === "add") continue
+    it.effect(`${name} refuses an unknown member, and names it`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const more = body!.replace(/\}$/, ',"all_of~it/":true}')
+        const problem = assertProblem(
+          yield* wire(method, path, { ...keyed(path, key), body: more }),
+          400,
+          "invalid_request"
+        )
+        assert.deepStrictEqual(pathsOf(problem), ["/all_of~0it~1"])
+      })
+    )
+
+    it.effect(`${name} refuses each missing member, and a body that is no object`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const members = jsonOf({ text: body! })
+        for (const missing of Object.keys(members)) {
+          const { [missing]: _, ...rest } = members
+          const answer = yield* wire(method, path, { ...keyed(path, key), body: JSON.stringify(rest) })
+          const problem = assertProblem(answer, 400, "invalid_request")
+          assert.deepStrictEqual(pathsOf(problem), [`/${missing}`])
+        }
+        for (const bad of ["[]", "null", "1", '"x"', `[${body!}]`]) {
+          assertProblem(yield* wire(method, path, { ...keyed(path, key), body: bad }), 400, "invalid_request")
+        }
+      })
+    )
+
+    it.effect(`${name} refuses a name that stands twice in its body`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const twice = `{${body!.slice(1, -1)},${body!.slice(1)}`
+        assertProblem(yield* wire(method, path, { ...keyed(path, key), body: twice }), 400, "duplicate_field")
+      })
+    )
+  }
+
+  const ignoring: ReadonlyArray<readonly [method: string, path: string]> = [
+    ["GET", "/v1/_tables"],
+    ["GET", "/v1/_export"],
+    ["GET", "/v1/_keys"],
+    ["DELETE", "/v1/_keys/unknown"]
+  ]
+  for (const [method, path] of ignoring) {
+    it.effect(`${method} ${path} ignores what it does not know, since it declares no 400`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        for (const query of ["?a=1", "?filter=%", "?%ff", "?a=1&a=2", "?"]) {
+          assert.strictEqual((yield* wire(method, path + query, { key })).status, 200)
+        }
+      })
+    )
+  }
+
+  const badParameters: ReadonlyArray<readonly [path: string, parameter: string]> = [
+    ["/v1/t?limit=0", "limit"],
+    ["/v1/t?limit=1001", "limit"],
+    ["/v1/t?limit=-1", "limit"],
+    ["/v1/t?limit=1.5", "limit"],
+    ["/v1/t?limit=", "limit"],
+    ["/v1/t?limit=ten", "limit"],
+    ["/v1/t?limit=0x10", "limit"],
+    ["/v1/t?limit=1e2", "limit"],
+    ["/v1/t?limit=%2010", "limit"],
+    ["/v1/t?limit=Infinity", "limit"],
+    ["/v1/t?limit=1&limit=2", "limit"],
+    ["/v1/t?sort=", "sort"],
+    ["/v1/t?sort=a&sort=b", "sort"],
+    ["/v1/t?filter=%7B%7D&filter=%7B%7D", "filter"],
+    ["/v1/t/count?filter=%7B%7D&filter=%7B%7D", "filter"],
+    ["/v1/t?filter=", "filter"],
+    ["/v1/t?filter=%5B%5D", "filter"],
+    ["/v1/t?filter=%22a%22", "filter"],
+    ["/v1/t?filter=null", "filter"],
+    ["/v1/t?filter=%7B%22a%22:%7B%7D%7D", "filter/a"],
+    ["/v1/t?filter=%7B%22a%22:%5B1%5D%7D", "filter/a"],
+    ["/v1/t/versions", "id"],
+    ["/v1/t/versions?id=x&id=y", "id"]
+  ]
+  for (const [path, parameter] of badParameters) {
+    it.effect(`GET ${path} is refused for ${parameter}`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const body: ProblemBody = jsonOf<ProblemBody>(yield* wire("GET", path, { key }))
+        assert.strictEqual(body.status, 400)
+        assert.deepStrictEqual(pathsOf(body), [parameter])
+      })
+    )
+  }
+
+  const badValues: ReadonlyArray<readonly [what: string, request: Case, place: string]> = [
+    ["a version of 0", ["POST", "/v1/t/restore", '{"id":"x","version":0}'], "/version"],
+    ["a version of 1.5", ["POST", "/v1/t/restore", '{"id":"x","version":1.5}'], "/version"],
+    ["a version as text", ["POST", "/v1/t/restore", '{"id":"x","version":"1"}'], "/version"],
+    ["an id that is no string", ["POST", "/v1/t/update_row", '{"id":1,"patch":{}}'], "/id"],
+    ["a patch that is no object", ["POST", "/v1/t/update_row", '{"id":"x","patch":[]}'], "/patch"],
+    ["a filter that is no object", ["POST", "/v1/t/update_where", '{"filter":"{}","patch":{}}'], "/filter"],
+    ["a filter value that is a list", ["DELETE", "/v1/t", '{"filter":{"a":[]}}'], "/filter/a"],
+    ["a row that is no object", ["POST", "/v1/t/upsert", '{"key":"a","row":1}'], "/row"],
+    ["an e-mail address that is none", ["POST", "/auth/magic-link", '{"email":"a@b@c"}'], "/email"],
+    ["a key name of 81 characters", ["POST", "/v1/_keys", `{"name":"${"x".repeat(81)}"}`], "/name"],
+    ["an empty key name", ["POST", "/v1/_keys", '{"name":""}'], "/name"],
+    ["a key name that is no string", ["POST", "/v1/_keys", '{"name":null}'], "/name"]
+  ]
+  for (const [what, [method, path, body], place] of badValues) {
+    it.effect(`${what} is refused at its place`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const problem = assertProblem(yield* wire(method, path, { ...keyed(path, key), body }), 400, "invalid_request")
+        assert.deepStrictEqual(pathsOf(problem), [place])
+      })
+    )
+  }
+
+  it.effect("a key name may have 80 characters of any script", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const name = "😀".repeat(80)
+      const made = yield* wire("POST", "/v1/_keys", { key, body: JSON.stringify({ name }) })
+      assert.strictEqual(jsonOf<{ name: string }>(made).name, name)
+    })
+  )
+
+  const badVerify = ["", "{", "[]", "{}", '{"token":1}', '{"token":"a","b":1}', '{"token":"a","token":"a"}', "\xff"]
+  it.effect("every bad verify body gets the answer of an unknown token", () =>
+    Effect.gen(function* () {
+      const plain = assertProblem(yield* wire("POST", "/auth/verify", { body: '{"token":"x"}' }), 401, "invalid_token")
+      const broken = [...badVerify, Buffer.from([0x22, 0xff, 0x22]), `{"token":"${"x".repeat(20_000)}"}`]
+      for (const body of broken) {
+        const answer = yield* wire("POST", "/auth/verify", { body })
+        const problem = assertProblem(answer, 401, "invalid_token")
+        assert.deepStrictEqual({ ...problem, request_id: "" }, { ...plain, request_id: "" })
+        assert.strictEqual(answer.headers["www-authenticate"], "Bearer")
+      }
+    })
+  )
+})
