@@ -1,0 +1,279 @@
+import {
+  isFilter,
+  matches,
+  requestOf,
+  shown,
+  size,
+  sorted,
+  statusOf,
+  systemFields,
+  versionsOf,
+  withoutSystem,
+  type Fields,
+  type Json,
+  type ModelAnswer,
+  type ModelLimits,
+  type ModelOperation,
+  type ModelRow,
+  type ModelWrite
+} from "./ModelValues.ts"
+
+interface State {
+  rows: Array<ModelRow>
+  ids: number
+  times: number
+  kept: Map<string, { readonly request: string; readonly answer: Json }>
+}
+
+class Refusal extends Error {
+  readonly code: string
+  readonly operation: number | undefined
+  readonly matches: number | undefined
+  constructor(code: string, operation?: number, matches?: number) {
+    super(code)
+    this.code = code
+    this.operation = operation
+    this.matches = matches
+  }
+}
+
+/** The service's semantics written down a second time, as plainly as they go: a whole copy of the state is the undo. */
+export class Model {
+  private state: State = { rows: [], ids: 0, times: 0, kept: new Map() }
+  private readonly limits: ModelLimits
+
+  constructor(limits: ModelLimits) {
+    this.limits = limits
+  }
+
+  /** Rows as they are now, for a generator that wants to name some. */
+  get rows(): ReadonlyArray<Readonly<ModelRow>> {
+    return this.state.rows
+  }
+
+  run(operation: ModelOperation): ModelAnswer {
+    const before = structuredClone(this.state)
+    try {
+      return this.answer(operation)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      this.state = before
+      return {
+        status: statusOf(error.code, operation),
+        code: error.code,
+        ...(error.operation !== undefined && { operation: error.operation }),
+        ...(error.matches !== undefined && { matches: error.matches })
+      }
+    }
+  }
+
+  private answer(operation: ModelOperation): ModelAnswer {
+    switch (operation.kind) {
+      case "write":
+        this.validate(operation.write)
+        return this.once(operation.write.action, operation, requestOf(operation.write), () =>
+          this.limited(operation.table, () => this.apply(operation.table, operation.write, true))
+        )
+      case "batch": {
+        const { table, writes } = operation
+        if (writes.length === 0 || writes.length > this.limits.batch) throw new Refusal("invalid_request")
+        writes.forEach((write, index) => at(index, () => this.validate(write)))
+        return this.once("batch", operation, JSON.stringify(writes), () =>
+          this.limited(table, () => ({
+            results: writes.map((write, index) =>
+              at(index, () => ({ index, action: write.action, result: this.apply(table, write, false) }))
+            )
+          }))
+        )
+      }
+      case "query": {
+        const found = sorted(
+          this.find(operation.table, operation.filter ?? {}).map(([, row]) => row),
+          operation.sort
+        )
+        const limit = operation.limit ?? 100
+        return { body: { rows: found.slice(0, limit), has_more: found.length > limit }, replayed: false }
+      }
+      case "count":
+        return { body: { count: this.find(operation.table, operation.filter ?? {}).length }, replayed: false }
+      case "versions": {
+        const row = this.state.rows.find((row) => row.id === operation.id && row.table === operation.table)
+        return { body: { versions: row === undefined ? [] : versionsOf(row) }, replayed: false }
+      }
+      case "tables": {
+        const kept = this.state.rows.filter((row) => row.own !== undefined || row.versions.length > 0)
+        const names = [...new Set(kept.map((row) => row.table))].toSorted()
+        const tables = names.map((name) => ({ name, rows: this.live(name).length }))
+        return { body: { tables }, replayed: false }
+      }
+    }
+  }
+
+  private live(table: string): ReadonlyArray<ModelRow> {
+    return this.state.rows.filter((row) => row.table === table && row.own !== undefined)
+  }
+
+  private find(table: string, filter: Fields): ReadonlyArray<readonly [ModelRow, Fields]> {
+    if (!isFilter(filter)) throw new Refusal("invalid_request")
+    const rows = this.live(table).map((row) => [row, shown(row)] as const)
+    return rows.filter(([, row]) => matches(row, filter))
+  }
+
+  private time(): string {
+    return `@${++this.state.times}`
+  }
+
+  private once(
+    action: string,
+    { key, table }: { readonly key?: string; readonly table: string },
+    request: string,
+    write: () => Json
+  ): ModelAnswer {
+    if (key === undefined) return { body: write(), replayed: false }
+    const scope = `${action} ${table} ${key}`
+    const kept = this.state.kept.get(scope)
+    if (kept === undefined) {
+      const body = write()
+      this.state.kept.set(scope, { request, answer: body })
+      return { body, replayed: false }
+    }
+    if (kept.request !== request) throw new Refusal("idempotency_key_reused")
+    return { body: kept.answer, replayed: true }
+  }
+
+  private validate(write: ModelWrite): void {
+    switch (write.action) {
+      case "add":
+        if (systemFields.some((name) => Object.hasOwn(write.row, name))) throw new Refusal("reserved_field")
+        if (size(write.row) > this.limits.row) throw new Refusal("row_too_large")
+        return
+      case "upsert":
+        for (const name of [write.key].flat()) {
+          const value = Object.hasOwn(write.row, name) ? write.row[name] : null
+          if (systemFields.includes(name) || value === null || typeof value === "object") {
+            throw new Refusal("invalid_request")
+          }
+        }
+        if (size(withoutSystem(write.row)) > this.limits.row) throw new Refusal("row_too_large")
+        return
+      case "update_where":
+      case "delete":
+        if (!isFilter(write.filter)) throw new Refusal("invalid_request")
+        if (Object.keys(write.filter).length === 0) throw new Refusal("filter_required")
+    }
+  }
+
+  private apply(table: string, write: ModelWrite, isAlone: boolean): Json {
+    switch (write.action) {
+      case "add": {
+        const { idempotencyKey: key, row } = write
+        if (isAlone || key === undefined) return this.insert(table, row)
+        const once = this.once("add", { key, table }, JSON.stringify(row), () => this.insert(table, row))
+        return "body" in once ? once.body : null
+      }
+      case "upsert": {
+        const natural = Object.fromEntries([write.key].flat().map((name) => [name, write.row[name]!]))
+        const found = this.find(table, natural)
+        if (found.length > 1) throw new Refusal("ambiguous_key", undefined, found.length)
+        const row = found[0]?.[0]
+        this.checkClaims(write.row, row)
+        if (row === undefined) return { created: true, row: this.insert(table, withoutSystem(write.row)) }
+        return { created: false, row: this.replace(row, withoutSystem(write.row), "update") }
+      }
+      case "update_row": {
+        const row = this.live(table).find((row) => row.id === write.id)
+        if (row === undefined) throw new Refusal("row_not_found")
+        return { row: this.patch(row, write.patch) }
+      }
+      case "update_where": {
+        const found = this.find(table, write.filter)
+        if (write.allowMultiple !== true && found.length === 0) throw new Refusal("row_not_found")
+        if (write.allowMultiple !== true && found.length > 1) {
+          throw new Refusal("multiple_matches", undefined, found.length)
+        }
+        return { updated: found.length, rows: found.map(([row]) => this.patch(row, write.patch)) }
+      }
+      case "delete": {
+        const found = this.find(table, write.filter)
+        for (const [row] of found) {
+          this.archive(row, "delete")
+          row.own = undefined
+        }
+        return { deleted: found.length }
+      }
+      case "restore": {
+        const row = this.state.rows.find((row) => row.id === write.id && row.table === table)
+        const version = row?.versions.find((one) => one.version === write.version)
+        if (row === undefined || version === undefined) throw new Refusal("version_not_found")
+        return { row: this.replace(row, withoutSystem(version.row), "restore") }
+      }
+    }
+  }
+
+  private checkClaims(fields: Fields, row: ModelRow | undefined): void {
+    const actual = row === undefined ? {} : shown(row)
+    if (systemFields.some((name) => Object.hasOwn(fields, name) && fields[name] !== actual[name])) {
+      throw new Refusal("reserved_field")
+    }
+  }
+
+  private insert(table: string, own: Fields): Fields {
+    const time = this.time()
+    const id = `#${++this.state.ids}`
+    const row = { id, table, createdAt: time, updatedAt: time, own, lastVersion: 0, versions: [] }
+    this.state.rows.push(row)
+    return shown(row)
+  }
+
+  private patch(row: ModelRow, patch: Fields): Fields {
+    this.checkClaims(patch, row)
+    return this.replace(row, { ...row.own, ...withoutSystem(patch) }, "update")
+  }
+
+  private replace(row: ModelRow, own: Fields, operation: string): Fields {
+    if (row.own !== undefined) this.archive(row, operation)
+    row.own = own
+    row.updatedAt = this.time()
+    return shown(row)
+  }
+
+  private archive(row: ModelRow, operation: string): void {
+    const version = ++row.lastVersion
+    const [archivedAt, expiresAt] = [this.time(), this.time()]
+    row.versions.unshift({ version, operation, archivedAt, expiresAt, row: shown(row) })
+    row.versions = row.versions.filter((one) => one.version > version - this.limits.versions)
+  }
+
+  /** Limits bind where something grew; of several broken ones the row's is told first, then table, rows and bytes. */
+  private limited(table: string, write: () => Json): Json {
+    const before = this.held(table)
+    const answer = write()
+    const after = this.held(table)
+    if (this.state.rows.some(({ own }) => own !== undefined && size(own) > this.limits.row)) {
+      throw new Refusal("row_too_large")
+    }
+    const full = (["tables", "rows", "storage"] as const).find(
+      (limit) => after[limit] > this.limits[limit] && after[limit] > before[limit]
+    )
+    if (full !== undefined)
+      throw new Refusal({ tables: "table_limit", rows: "row_limit", storage: "storage_limit" }[full])
+    return answer
+  }
+
+  private held(table: string): { readonly tables: number; readonly rows: number; readonly storage: number } {
+    const live = this.state.rows.filter((row) => row.own !== undefined)
+    return {
+      tables: new Set(live.map((row) => row.table)).size,
+      rows: this.live(table).length,
+      storage: live.reduce((sum, row) => sum + size(row.own!), 0)
+    }
+  }
+}
+
+const at = <A>(index: number, run: () => A): A => {
+  try {
+    return run()
+  } catch (error) {
+    throw error instanceof Refusal ? new Refusal(error.code, index, error.matches) : error
+  }
+}

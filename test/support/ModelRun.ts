@@ -1,0 +1,171 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Keys } from "../../src/server/keys/Keys.ts"
+import { randomFrom } from "../domain/json/RandomJson.ts"
+import { Model } from "./Model.ts"
+import { randomOperation } from "./ModelGenerator.ts"
+import { Names } from "./ModelNames.ts"
+import { isWrite, type Json, type ModelAnswer, type ModelLimits, type ModelOperation } from "./ModelValues.ts"
+import { newAccount } from "./TestService.ts"
+
+/** An answer of the service, in the model's terms except for ids and times. */
+export interface ServiceAnswer {
+  readonly status: number
+  readonly body: Json
+  readonly replayed: boolean
+}
+
+export interface Account {
+  readonly accountId: string
+  readonly apiKey: string
+  readonly keyId: string
+}
+
+/** Sends operations to the service, in this order; names are resolved in their texts already. */
+export type Send<E, R> = (
+  account: Account,
+  operations: ReadonlyArray<ModelOperation>
+) => Effect.Effect<ReadonlyArray<ServiceAnswer>, E, R>
+
+const freshAccount = Effect.gen(function* () {
+  const keys = yield* Keys
+  const { accountId, apiKey } = yield* newAccount
+  const keyId = (yield* keys.list(accountId))[0]!.id
+  return { accountId, apiKey, keyId }
+})
+
+/** What went wrong first, or undefined. */
+type Fault = string | undefined
+
+const difference = (names: Names, expected: ModelAnswer, actual: ServiceAnswer): Fault => {
+  if ("body" in expected) {
+    const fault = names.match(expected.body, actual.body)
+    if (fault !== undefined || actual.status > 201) return fault ?? `status ${actual.status}`
+    return expected.replayed === actual.replayed ? undefined : `replayed: ${actual.replayed}`
+  }
+  const problem = actual.body as { readonly [name: string]: Json }
+  if (problem["code"] !== expected.code || actual.status !== expected.status) {
+    return `${actual.status} ${JSON.stringify(problem["code"])}`
+  }
+  if (expected.matches !== undefined && problem["matches"] !== expected.matches) return `matches ${problem["matches"]}`
+  // Which operation broke a limit on the end state is the service's to say: several may have.
+  return expected.operation === undefined || problem["operation"] === expected.operation
+    ? undefined
+    : `operation ${problem["operation"]}`
+}
+
+const play = Effect.fnUntraced(function* <E, R>(
+  send: Send<E, R>,
+  limits: ModelLimits,
+  groups: Iterable<(model: Model) => ReadonlyArray<ModelOperation>>
+) {
+  const account = yield* freshAccount
+  const model = new Model(limits)
+  const names = new Names(account.keyId)
+  for (const group of groups) {
+    const operations = group(model).filter((operation) => names.knows(operation))
+    const answers = yield* send(
+      account,
+      operations.map((operation) => names.resolve(operation))
+    )
+    for (const [index, operation] of operations.entries()) {
+      const expected = model.run(operation)
+      const fault = difference(names, expected, answers[index]!)
+      if (fault !== undefined) {
+        const told = `${JSON.stringify(operation)}\n  should answer ${JSON.stringify(expected)}`
+        return `${told}\n  and answered  ${JSON.stringify(answers[index]!.body)}\n  (${fault})`
+      }
+    }
+  }
+  return yield* countersFault(account.accountId)
+})
+
+/** Compares every counter of an account with a recount. */
+export const countersFault = Effect.fnUntraced(function* (accountId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [counted] = yield* sql<{ held: string; recounted: string }>`
+    SELECT
+      jsonb_build_array(a.storage_bytes, a.version_bytes, a.idempotency_bytes, (
+        SELECT coalesce(jsonb_object_agg(name, rows), '{}') FROM tables t WHERE t.account_id = a.account_id AND rows <> 0
+      ))::text AS held,
+      jsonb_build_array(
+        (SELECT coalesce(sum(octet_length(data)), 0) FROM rows r WHERE r.account_id = a.account_id),
+        (SELECT coalesce(sum(octet_length(data)), 0) FROM versions v WHERE v.account_id = a.account_id),
+        (SELECT coalesce(sum(octet_length(answer)), 0) FROM idempotency_records i WHERE i.account_id = a.account_id),
+        (SELECT coalesce(jsonb_object_agg(table_name, rows), '{}') FROM (
+          SELECT table_name, count(*) AS rows FROM rows r WHERE r.account_id = a.account_id GROUP BY table_name
+        ) t)
+      )::text AS recounted
+    FROM accounts a
+    WHERE account_id = ${accountId}
+  `
+  const { held, recounted } = counted!
+  return held === recounted ? undefined : `The counters are ${held} and a recount gives ${recounted}`
+})
+
+/**
+ * Plays a random sequence of operations against the service and the model, `groupSize` at a time. A fault comes back
+ * as a text with the shortest failing sequence that leaving out operations finds.
+ */
+export const playRandomly = Effect.fnUntraced(function* <E, R>(
+  send: Send<E, R>,
+  limits: ModelLimits,
+  { groupSize, length, seed }: { readonly groupSize: number; readonly length: number; readonly seed: number }
+) {
+  const random = randomFrom(seed)
+  const played: Array<ReadonlyArray<ModelOperation>> = []
+  const generate = (model: Model) => {
+    const earlier = played.flat()
+    const group = Array.from({ length: groupSize === 1 ? 1 : 1 + random(groupSize) }, () =>
+      randomOperation(random, model, earlier)
+    )
+    // Of those that are sent together, reads are answered after the writes.
+    group.sort((a, b) => Number(isWrite(b)) - Number(isWrite(a)))
+    played.push(group)
+    return group
+  }
+  const fault = yield* play(
+    send,
+    limits,
+    Array.from({ length }, () => generate)
+  )
+  if (fault === undefined) return { operations: played.flat().length, fault }
+  const replay = (groups: ReadonlyArray<ReadonlyArray<ModelOperation>>) =>
+    play(
+      send,
+      limits,
+      groups.map((group) => () => group)
+    )
+  const shortest = yield* shrink(played, replay)
+  const again = yield* replay(shortest)
+  const listed = shortest.map((group) => group.map((one) => JSON.stringify(one)).join("\n  with ")).join("\n")
+  return { operations: played.flat().length, fault: `MODEL_SEED=${seed}\n${listed}\n\n${again ?? fault}` }
+})
+
+/** Leaves out ever smaller pieces as long as what is left still fails: of the groups, then of each group. */
+const shrink = Effect.fnUntraced(function* <E, R>(
+  failing: ReadonlyArray<ReadonlyArray<ModelOperation>>,
+  replay: (groups: ReadonlyArray<ReadonlyArray<ModelOperation>>) => Effect.Effect<Fault, E, R>
+) {
+  let groups = yield* shrinkList(failing, replay)
+  for (const index of groups.keys()) {
+    const group = yield* shrinkList(groups[index]!, (shorter) => replay(groups.with(index, shorter)))
+    groups = groups.with(index, group)
+  }
+  return groups
+})
+
+const shrinkList = Effect.fnUntraced(function* <A, E, R>(
+  failing: ReadonlyArray<A>,
+  replay: (list: ReadonlyArray<A>) => Effect.Effect<Fault, E, R>
+) {
+  let list = failing
+  for (let piece = Math.ceil(list.length / 2); piece >= 1; piece = Math.floor(piece / 2)) {
+    for (let start = 0; start < list.length;) {
+      const shorter = [...list.slice(0, start), ...list.slice(start + piece)]
+      if ((yield* replay(shorter)) === undefined) start += piece
+      else list = shorter
+    }
+  }
+  return list
+})
