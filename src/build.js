@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 
 const entry = "src/main.ts"
+const outfile = process.argv[2] ?? "dist/main.js"
 
 const esbuild = await import("esbuild").catch(() => undefined)
 
@@ -12,7 +13,7 @@ if (esbuild === undefined) {
 } else {
   await esbuild.build({
     entryPoints: [entry],
-    outfile: "dist/main.js",
+    outfile,
     bundle: true,
     platform: "node",
     format: "esm",

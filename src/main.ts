@@ -1,5 +1,5 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Cause, Console, Effect, Layer } from "effect"
+import { Cause, Console, Effect, Exit, Layer } from "effect"
 import { App } from "./App.ts"
 
 const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
@@ -11,5 +11,9 @@ const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
 
 Layer.launch(App.layer).pipe(
   Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : explain(cause))),
-  NodeRuntime.runMain({ disableErrorReporting: true })
+  NodeRuntime.runMain({
+    disableErrorReporting: true,
+    // To be told to stop is no failure: supervisors and npm take any other code for one.
+    teardown: (exit, end) => end(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+  })
 )
