@@ -1,0 +1,161 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { createServer } from "node:net"
+import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
+import {
+  Bundle,
+  call,
+  emptyDatabase,
+  freePort,
+  makeFolder,
+  ready,
+  signUp,
+  spawnService,
+  startService
+} from "./support/ServiceProcess.ts"
+
+const seconds = 60_000
+
+const refused = Effect.fnUntraced(function* (variables: Record<string, string>, port?: number) {
+  const service = yield* spawnService(variables, port)
+  const code = yield* service.ended
+  assert.strictEqual(code, 1, service.output())
+  assert.include(service.output(), "Agent Memory did not start.")
+  return service.output()
+})
+
+layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+  it.effect(
+    "says where it is, where the data is, and what to type next",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const service = yield* startService({ DATABASE_URL: url })
+        const lines = service.output().trim().split("\n")
+        assert.strictEqual(
+          lines[0],
+          `Agent Memory is ready at http://localhost:${service.port} (listening on http://127.0.0.1:${service.port}).`
+        )
+        assert.strictEqual(lines[1], "Data is kept in the PostgreSQL database of DATABASE_URL.")
+        assert.include(lines[3], `curl -X POST http://localhost:${service.port}/auth/magic-link`)
+        const key = yield* signUp(service.url)
+        assert.strictEqual((yield* call(`${service.url}/v1/_tables`, { key })).status, 200)
+      }),
+    seconds
+  )
+
+  it.effect(
+    "says which settings are wrong, all at once",
+    () =>
+      Effect.gen(function* () {
+        const output = yield* refused({ PORT: "80000", LOG_LEVEL: "loud" })
+        assert.include(output, 'PORT is "80000": expected a whole number from 0 to 65535')
+        assert.include(output, 'LOG_LEVEL is "loud"')
+      }),
+    seconds
+  )
+
+  it.effect(
+    "says that a port is in use",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const port = yield* freePort
+        const server = createServer()
+        yield* Effect.acquireRelease(
+          Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void))),
+          () => Effect.sync(() => server.close())
+        )
+        assert.include(yield* refused({ DATABASE_URL: url }, port), `Port ${port} on 127.0.0.1 is in use.`)
+      }),
+    seconds
+  )
+
+  it.effect(
+    "says that a database cannot be reached, and does not print its password",
+    () =>
+      Effect.gen(function* () {
+        const port = yield* freePort
+        const output = yield* refused({ DATABASE_URL: `postgres://user:hunter2@127.0.0.1:${port}/memory` })
+        assert.include(output, "DATABASE_URL")
+        assert.notInclude(output, "hunter2")
+        const malformed = yield* refused({ DATABASE_URL: "mysql://user:hunter2@127.0.0.1/memory" })
+        assert.include(malformed, "DATABASE_URL is (not shown): expected an address like postgres://")
+        assert.notInclude(malformed, "hunter2")
+      }),
+    seconds
+  )
+
+  it.effect(
+    "does not serve a public address that it could not send mail from",
+    () =>
+      Effect.gen(function* () {
+        const output = yield* refused({ BASE_URL: "https://memory.example.com" })
+        assert.include(output, "SMTP_URL")
+        assert.include(output, "MAIL_TO_STDOUT=true")
+      }),
+    seconds
+  )
+
+  it.effect(
+    "refuses a folder that another process holds, which is not disturbed",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* makeFolder
+        const first = yield* startService({ DATA_DIR: folder })
+        const output = yield* refused({ DATA_DIR: folder }).pipe(Effect.timeout("5 seconds"))
+        assert.include(output, `process ${first.pid}`)
+        assert.include(output, folder)
+        const key = yield* signUp(first.url)
+        assert.strictEqual((yield* call(`${first.url}/v1/notes`, { key, body: "{}" })).status, 201)
+      }),
+    seconds
+  )
+
+  it.effect(
+    "refuses or answers every connection while it starts, and lets none hang",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const port = yield* freePort
+        let refusals = 0
+        let answers = 0
+        const attempt = call(`http://127.0.0.1:${port}/ready`).pipe(
+          Effect.timeout("5 seconds"),
+          Effect.tap(({ status }) => Effect.sync(() => assert.strictEqual(status, 200))),
+          Effect.map(() => void answers++),
+          Effect.catchTag("Disconnected", ({ code }) =>
+            Effect.sync(() => {
+              assert.include(code, "ECONNREFUSED")
+              refusals++
+            })
+          )
+        )
+        const hammer = Effect.repeat(attempt, { until: () => answers >= 50 })
+        const clients = yield* Effect.forkScoped(
+          Effect.all(
+            Array.from({ length: 10 }, () => hammer),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* startService({ DATABASE_URL: url }, port)
+        yield* Fiber.join(clients)
+        assert.isAbove(refusals, 0)
+      }),
+    seconds
+  )
+
+  it.effect(
+    "lets two processes that start at once on an empty database both serve it",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* emptyDatabase
+        const both = yield* Effect.all([spawnService({ DATABASE_URL: url }), spawnService({ DATABASE_URL: url })])
+        const [first, second] = [yield* ready(both[0]), yield* ready(both[1])]
+        const key = yield* signUp(first.url)
+        assert.strictEqual((yield* call(`${second.url}/v1/notes`, { key, body: '{"n":1}' })).status, 201)
+        assert.include((yield* call(`${first.url}/v1/notes`, { key })).text, '"n":1')
+      }),
+    seconds
+  )
+})
