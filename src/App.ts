@@ -19,6 +19,7 @@ import { KeysHttp } from "./server/keys/KeysHttp.ts"
 import { RateLimiter } from "./server/keys/RateLimiter.ts"
 import { Mailer } from "./server/mail/Mailer.ts"
 import { SignInRoutes } from "./server/pages/SignInRoutes.ts"
+import { DatabasePulse } from "./server/sql/DatabasePulse.ts"
 import { DatabaseLayer, type DatabaseProblem } from "./server/sql/Database.ts"
 import type { EmbeddedPostgresError } from "./server/sql/EmbeddedPostgresError.ts"
 import { Rows } from "./server/tables/Rows.ts"
@@ -36,7 +37,7 @@ export const ServicesLayer = Layer.mergeAll(
   Tables.layer,
   Versions.layer,
   Accounts.layer
-).pipe(Layer.provideMerge(Keys.layer))
+).pipe(Layer.provideMerge(Keys.layer), Layer.provideMerge(DatabasePulse.layer))
 
 /** The handlers of the REST interface. */
 export const HandlersLayer = Layer.mergeAll(RowsHttp, VersionsHttp, TablesHttp, KeysHttp, SignInHttp)
@@ -45,6 +46,14 @@ export const HandlersLayer = Layer.mergeAll(RowsHttp, VersionsHttp, TablesHttp, 
 export const MiddlewareLayer = Layer.mergeAll(RequestBodyLayer, AuthenticationLayer, ProblemsLayer).pipe(
   Layer.provide(Routes.layer)
 )
+
+/** One address for each operation. Whatever a name or id in it is, the operation answers for it. */
+export const routerConfig = {
+  caseSensitive: true,
+  ignoreDuplicateSlashes: false,
+  ignoreTrailingSlash: false,
+  maxParamLength: 32_768
+}
 
 /** Every route of the service. */
 export const RoutesLayer = Layer.mergeAll(
@@ -73,7 +82,7 @@ export const App: {
   layer: HttpRouter.serve(RoutesLayer, {
     disableLogger: true,
     disableListenLog: true,
-    routerConfig: { caseSensitive: true, ignoreDuplicateSlashes: false }
+    routerConfig
   }).pipe(
     Layer.provideMerge(Greeting),
     Layer.provide(ServicesLayer),

@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { RateLimited, type Unavailable } from "../../domain/Problem.ts"
 import { pace, retryAfter } from "../keys/Buckets.ts"
-import { promptly, transact } from "../sql/SqlFailure.ts"
+import { transact } from "../sql/SqlFailure.ts"
 import { SignInThrottleRepo } from "./SignInThrottleRepo.ts"
 
 /** One bucket of a request: what is counted, and how often it may happen in an hour. */
@@ -26,27 +26,23 @@ export class SignInThrottle extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const repo = yield* SignInThrottleRepo
 
-      const spend = Effect.fn("SignInThrottle.spend")(
-        function* (limits: ReadonlyArray<HourlyLimit>) {
-          const states = yield* repo.lock(limits.map(({ bucket }) => bucket))
-          const paced = limits.map((limit) => ({ ...limit, pace: pace(limit.perHour, 3600) }))
-          const refused = paced
-            .map((limit) => ({ ...limit, ahead: states.find(({ bucket }) => bucket === limit.bucket)?.ahead ?? 0 }))
-            .filter(({ pace, ahead }) => ahead * 1_000_000 > (pace.burst - 1) * pace.interval)
-            .map(({ perHour, pace, ahead }) => ({ limit: perHour, retry_after: retryAfter(pace, ahead) }))
-            .toSorted((one, other) => other.retry_after - one.retry_after)[0]
-          if (refused !== undefined) {
-            return yield* new RateLimited({
-              ...refused,
-              detail: `At most ${refused.limit} of these requests an hour.`,
-              hint: "Wait `retry_after` seconds; the last link that was sent may still be valid."
-            })
-          }
-          yield* Effect.forEach(paced, ({ bucket, pace }) => repo.spend(bucket, pace.interval), { discard: true })
-        },
-        transact(sql),
-        promptly
-      )
+      const spend = Effect.fn("SignInThrottle.spend")(function* (limits: ReadonlyArray<HourlyLimit>) {
+        const states = yield* repo.lock(limits.map(({ bucket }) => bucket))
+        const paced = limits.map((limit) => ({ ...limit, pace: pace(limit.perHour, 3600) }))
+        const refused = paced
+          .map((limit) => ({ ...limit, ahead: states.find(({ bucket }) => bucket === limit.bucket)?.ahead ?? 0 }))
+          .filter(({ pace, ahead }) => ahead * 1_000_000 > (pace.burst - 1) * pace.interval)
+          .map(({ perHour, pace, ahead }) => ({ limit: perHour, retry_after: retryAfter(pace, ahead) }))
+          .toSorted((one, other) => other.retry_after - one.retry_after)[0]
+        if (refused !== undefined) {
+          return yield* new RateLimited({
+            ...refused,
+            detail: `At most ${refused.limit} of these requests an hour.`,
+            hint: "Wait `retry_after` seconds; the last link that was sent may still be valid."
+          })
+        }
+        yield* Effect.forEach(paced, ({ bucket, pace }) => repo.spend(bucket, pace.interval), { discard: true })
+      }, transact(sql))
 
       return SignInThrottle.of({ spend, prune: repo.prune })
     })

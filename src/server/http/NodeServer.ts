@@ -2,6 +2,7 @@ import { createServer, STATUS_CODES, type IncomingMessage, type Server, type Ser
 import type { Duplex } from "node:stream"
 
 const maxHeaderBytes = 32_768
+const maxConnections = 10_000
 
 // What Node refuses before a request exists: it answers without a body of ours, and these have no request id.
 const framingFault = (error: NodeJS.ErrnoException, socket: Duplex): void => {
@@ -27,7 +28,15 @@ const framingFault = (error: NodeJS.ErrnoException, socket: Duplex): void => {
  * over, and what is not HTTP gets a problem body. Times are in milliseconds.
  */
 export const makeNodeServer = (): Server => {
-  const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 60_000, headersTimeout: 20_000 })
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    requestTimeout: 60_000,
+    headersTimeout: 20_000,
+    connectionsCheckingInterval: 5_000
+  })
+  // Whoever stops reading an answer in the middle holds its memory and its database connection.
+  server.setTimeout(30_000)
+  server.maxConnections = maxConnections
   const early: Array<[IncomingMessage, ServerResponse]> = []
   const hold = (request: IncomingMessage, response: ServerResponse) => void early.push([request, response])
   server.on("request", hold)

@@ -4,6 +4,7 @@ import { HttpApiError } from "effect/http-api"
 import { Problems } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
 import { internalError, invalidToken } from "../../domain/Problem.ts"
+import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { isProblem, renderProblem, schemaProblem } from "./RenderProblem.ts"
 import { Routes } from "./Routes.ts"
 
@@ -12,6 +13,7 @@ export const ProblemsLayer = Layer.effect(
   Problems,
   Effect.gen(function* () {
     const routes = yield* Routes
+    const pulse = yield* DatabasePulse
 
     return Problems.of((httpEffect, { endpoint }) => {
       const hidesBody = Context.get(endpoint.annotations, BadBodyIsInvalidToken)
@@ -25,7 +27,7 @@ export const ProblemsLayer = Layer.effect(
         return isProblem(error) ? renderProblem(error) : Effect.die(error)
       }
 
-      const answered = Effect.catchCause(httpEffect, (cause) => {
+      const answered = Effect.catchCause(pulse.guard(httpEffect), (cause) => {
         const failure = cause.reasons.find(Cause.isFailReason)
         if (failure !== undefined) return render(failure.error)
         if (Cause.hasInterrupts(cause)) return Effect.failCause(cause as Cause.Cause<never>)

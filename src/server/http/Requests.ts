@@ -32,6 +32,7 @@ export const RequestsLayer = HttpRouter.middleware(
             const detail = "This service answers for its own machine only, at localhost or 127.0.0.1."
             return yield* renderProblem(new MisdirectedRequest({ detail }))
           }
+          if (!routes.isRoutable(request.url)) return yield* unrouted(request)
           if (request.method === "OPTIONS") {
             const allowed = routes.allowed(request.url)
             return allowed.length === 0

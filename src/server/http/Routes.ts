@@ -6,12 +6,29 @@ import { MethodNotAllowed, NotFound } from "../../domain/Problem.ts"
 /** The refusal of a request that no route takes; `allow` lists the methods that the address does take. */
 export type Refusal = NotFound | (MethodNotAllowed & { readonly allow: string })
 
+/**
+ * The path of an address, escapes decoded except for those of separators. None with ill-formed escapes, or with a `;` or
+ * `#`: the framework's router takes what follows them for the query, so that `/v1/a;b` would be the table `a`.
+ */
+const pathOf = (url: string): string | undefined => {
+  const path = url.split("?", 1)[0]!
+  if (/[;#]/.test(path)) return undefined
+  try {
+    return decodeURI(path)
+  } catch {
+    return undefined
+  }
+}
+
 /** Tells unknown addresses from known ones that were called with another method. */
 export class Routes extends Context.Service<
   Routes,
   {
     readonly refusal: (method: string, url: string) => Refusal
+    /** The methods that an address takes; none where it is no address at all. */
     readonly allowed: (url: string) => ReadonlyArray<string>
+    /** Whether an address can be routed as it is spelled. */
+    readonly isRoutable: (url: string) => boolean
   }
 >()("agent-memory/server/http/Routes") {
   static readonly layer = Layer.sync(Routes, () => {
@@ -28,7 +45,8 @@ export class Routes extends Context.Service<
     add("POST", "/sign-in")
 
     const allowed = (url: string): ReadonlyArray<string> => {
-      const path = url.split("?", 1)[0]!
+      const path = pathOf(url)
+      if (path === undefined) return []
       const methods = patterns.flatMap(({ method, pattern }) => (pattern.test(path) ? [method] : []))
       if (methods.length === 0) return []
       return [...new Set([...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"])]
@@ -41,6 +59,6 @@ export class Routes extends Context.Service<
       return Object.assign(new MethodNotAllowed({ detail: `${method} is not allowed here, but ${allow}.` }), { allow })
     }
 
-    return Routes.of({ refusal, allowed })
+    return Routes.of({ refusal, allowed, isRoutable: (url) => pathOf(url) !== undefined })
   })
 }

@@ -3,7 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountId } from "../../domain/Account.ts"
 import { KeyId } from "../../domain/Key.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { promptly, refine } from "../sql/SqlFailure.ts"
+import { refine } from "../sql/SqlFailure.ts"
 
 const Class = Schema.Literals(["read", "write"])
 
@@ -151,11 +151,11 @@ export class RateLimiterRepo extends Context.Service<
       })
 
       return RateLimiterRepo.of({
-        findKey: (request) => promptly(refine(findKey(request))),
-        admit: (request) => promptly(refine(admit(request))),
-        spend: (request) => promptly(refine(spend(request))),
-        buckets: (request) => promptly(refine(buckets(request))),
-        now: promptly(refine(Effect.map(now(), (row) => row.now)))
+        findKey: (request) => refine(findKey(request)),
+        admit: (request) => refine(admit(request)),
+        spend: (request) => refine(spend(request)),
+        buckets: (request) => refine(buckets(request)),
+        now: refine(Effect.map(now(), (row) => row.now))
       })
     })
   )

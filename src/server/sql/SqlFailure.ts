@@ -81,30 +81,3 @@ export const transact =
 /** {@link refine} for a stream of rows; nothing is retried, since its reader has seen a part already. */
 export const refineStream = <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, Refined<E>, R> =>
   Stream.catch(stream, (error) => Stream.fromEffect(settle(Effect.fail(error))))
-
-const patience = 2500
-
-/**
- * Gives a small statement no longer than its caller is to wait: a database that is paused, or out of connections, is
- * {@link Unavailable} rather than a hang. The statement is given up in the background, as cancelling it needs the
- * database too.
- */
-export const promptly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> =>
-  Effect.contextWith((context: Context.Context<R>) =>
-    Effect.callback<A, E | Unavailable>((resume) => {
-      const fiber = Effect.runForkWith(context)(effect)
-      // A plain timer: every request passes here, and one of the fiber runtime costs as much as a small statement.
-      const timer = setTimeout(() => {
-        fiber.interruptUnsafe()
-        resume(Effect.andThen(Effect.logWarning("The database does not answer"), unreachable))
-      }, patience)
-      fiber.addObserver((exit) => {
-        clearTimeout(timer)
-        resume(exit)
-      })
-      return Effect.sync(() => {
-        clearTimeout(timer)
-        fiber.interruptUnsafe()
-      })
-    })
-  )

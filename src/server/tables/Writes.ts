@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { Archives } from "../versions/Archives.ts"
 import { selectorOf } from "./ApplyWrite.ts"
@@ -56,6 +57,7 @@ export class Writes extends Context.Service<
       const repo = yield* WritesRepo
       const archives = yield* Archives
       const sql = yield* SqlClient.SqlClient
+      const pulse = yield* DatabasePulse
       const { limits } = yield* Settings
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
@@ -197,10 +199,12 @@ export class Writes extends Context.Service<
       const runGroup: (accountId: string, lane: Lane, group: ReadonlyArray<Pending>) => Effect.Effect<void> =
         Effect.fnUntraced(function* (accountId, lane, group) {
           const exit = yield* Effect.exit(
-            carryOut(
-              accountId,
-              lane,
-              group.map((pending) => pending.request)
+            pulse.guard(
+              carryOut(
+                accountId,
+                lane,
+                group.map((pending) => pending.request)
+              )
             )
           )
           if (Exit.isSuccess(exit)) {
