@@ -2,7 +2,7 @@ import { NodeCrypto } from "@effect/platform-node"
 import { ConfigProvider, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { RoutesLayer, ServicesLayer } from "../../src/App.ts"
+import { routerConfig, RoutesLayer, ServicesLayer } from "../../src/App.ts"
 import { accountIdBytes, accountIdFrom } from "../../src/domain/Account.ts"
 import { Settings } from "../../src/server/Config.ts"
 import { makeNodeServer } from "../../src/server/http/NodeServer.ts"
@@ -29,15 +29,18 @@ export const settingsLayer = (variables: Record<string, string> = {}) =>
     )
   )
 
-/** All services on a database of the suite's own, without HTTP; mail goes to the `Outbox`. */
-export const servicesLayer = (variables: Record<string, string> = {}) =>
+/** All services on this database, without HTTP; mail goes to the `Outbox`. */
+const servicesOn = <A, E>(database: Layer.Layer<A | SqlClient.SqlClient, E>, variables: Record<string, string>) =>
   ServicesLayer.pipe(
     Layer.provideMerge(RateLimiter.layerPostgres),
     Layer.provideMerge(Mailer.layerMemory),
-    Layer.provideMerge(DatabaseLayer),
+    Layer.provideMerge(database),
     Layer.provideMerge(settingsLayer(variables)),
     Layer.provideMerge(NodeCrypto.layer)
   )
+
+/** All services on a database of the suite's own, without HTTP. */
+export const servicesLayer = (variables: Record<string, string> = {}) => servicesOn(DatabaseLayer, variables)
 
 /** Where the service under test answers. */
 export class BaseUrl extends Context.Service<BaseUrl, { readonly url: string }>()(
@@ -49,17 +52,23 @@ const BaseUrlLayer = Layer.effect(
   HttpServer.addressFormattedWith((url) => Effect.succeed({ url }))
 )
 
-/** The whole service behind a real socket, on a database of the suite's own; mail goes to the `Outbox`. */
-export const serviceLayer = (variables: Record<string, string> = {}) =>
+/** The whole service behind a real socket, on this database. */
+export const serviceOn = <A, E>(
+  database: Layer.Layer<A | SqlClient.SqlClient, E>,
+  variables: Record<string, string> = {}
+) =>
   HttpRouter.serve(RoutesLayer, {
     disableLogger: true,
     disableListenLog: true,
-    routerConfig: { caseSensitive: true, ignoreDuplicateSlashes: false }
+    routerConfig
   }).pipe(
     Layer.provideMerge(BaseUrlLayer),
     Layer.provide(NodeHttpServer.layer(makeNodeServer, { host: "127.0.0.1", port: 0 })),
-    Layer.provideMerge(servicesLayer(variables))
+    Layer.provideMerge(servicesOn(database, variables))
   )
+
+/** The whole service behind a real socket, on a database of the suite's own. */
+export const serviceLayer = (variables: Record<string, string> = {}) => serviceOn(DatabaseLayer, variables)
 
 /** A new account and its first key. */
 export const newAccount = Effect.gen(function* () {

@@ -1,6 +1,8 @@
 import { ByteSize, Context, Effect, Layer, Result } from "effect"
 import { isUtf8 } from "node:buffer"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerError } from "effect/http"
+import { HttpApi } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
 import { RequestBody } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken, SmallBody } from "../../api/SignIn.ts"
 import { shorten } from "../../domain/json/JsonIssue.ts"
@@ -64,13 +66,20 @@ export const RequestBodyLayer = Layer.effect(
   RequestBody,
   Effect.gen(function* () {
     const { limits } = yield* Settings
+    const declaring413 = new Set<string>()
+    HttpApi.reflect(Api, {
+      onGroup: () => undefined,
+      onEndpoint: ({ endpoint, errors }) => {
+        if (errors.has(413)) declaring413.add(`${endpoint.method} ${endpoint.path}`)
+      }
+    })
 
     return RequestBody.of((httpEffect, { endpoint }) => {
       const hasBody = endpoint.payload.size > 0
       const hasQuery = endpoint.query !== undefined
       if (!hasBody && !hasQuery) return httpEffect
       const limit = Context.get(endpoint.annotations, SmallBody) ? limits.authRequestBytes : limits.requestBytes
-      const declares413 = endpoint.error.has(RequestTooLarge)
+      const declares413 = declaring413.has(`${endpoint.method} ${endpoint.path}`)
       const tooLarge = () => {
         const problem = { detail: `The body may have ${limit} bytes.`, limit }
         return declares413 ? new RequestTooLarge(problem) : new RequestTooLarge400(problem)

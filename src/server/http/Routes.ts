@@ -7,12 +7,13 @@ import { MethodNotAllowed, NotFound } from "../../domain/Problem.ts"
 export type Refusal = NotFound | (MethodNotAllowed & { readonly allow: string })
 
 /**
- * The path of an address, escapes decoded except for those of separators. None with ill-formed escapes, or with a `;` or
- * `#`: the framework's router takes what follows them for the query, so that `/v1/a;b` would be the table `a`.
+ * The path of an address, escapes decoded except for those of separators. None with ill-formed escapes or an empty part,
+ * or with a `;` or `#`: the framework's router takes what follows them for the query, so that `/v1/a;b` would be the
+ * table `a`.
  */
 const pathOf = (url: string): string | undefined => {
   const path = url.split("?", 1)[0]!
-  if (/[;#]/.test(path)) return undefined
+  if (/[;#]|\/\/|.\/$/.test(path)) return undefined
   try {
     return decodeURI(path)
   } catch {

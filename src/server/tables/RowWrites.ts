@@ -103,7 +103,13 @@ export class RowWrites extends Context.Service<
       const prepare = (operation: SingleOperation, at: string): Result.Result<W.Write, W.WriteProblem> => {
         switch (operation.action) {
           case "add":
-            return W.addOf(operation.row, unquoted(operation.idempotencyKey), limits.rowBytes, at)
+            return W.addOf(
+              operation.row,
+              unquoted(operation.idempotencyKey),
+              limits.rowBytes,
+              // Alone, the row is the whole body.
+              at === "" ? at : `${at}/row`
+            )
           case "upsert":
             return W.upsertOf(operation.key, operation.row, limits.rowBytes, at)
           case "update_row":
