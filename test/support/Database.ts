@@ -5,7 +5,7 @@ import { SecureRandom } from "effect/crypto"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
-import { DataPlace } from "../../src/server/sql/Database.ts"
+import { DataPlace, externalPool } from "../../src/server/sql/Database.ts"
 
 /** The address of a suite's own database, for programs that are started beside the test. */
 export class DatabaseUrl extends Context.Service<DatabaseUrl, { readonly url: string }>()(
@@ -28,9 +28,7 @@ const freshDatabase = Effect.gen(function* () {
 
 /** Another pool on a suite's database, as a second instance of the service has one. */
 export const poolOf = (url: string) =>
-  PgClient.make({ url: Redacted.make(url), maxConnections: 10, startupParameters: { timezone: "UTC" } }).pipe(
-    Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make)
-  )
+  externalPool(Redacted.make(url)).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
 
 /** A migrated database of the suite's own. */
 export const DatabaseLayer = Layer.effectContext(

@@ -54,8 +54,9 @@ export class DatabasePulse extends Context.Service<
                 timer = setTimeout(check, nextCheck)
                 return
               }
-              fiber.interruptUnsafe()
+              // First the answer: an interruption may end the fiber at once, and would be the answer then.
               resume(new Unavailable({ detail: "The database does not answer at the moment." }))
+              fiber.interruptUnsafe()
             }
             const end = () => {
               isOver = true

@@ -1,0 +1,76 @@
+import { Effect } from "effect"
+import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { join } from "node:path"
+
+/** A network between the service and PostgreSQL that can fail. */
+export interface DatabaseProxy {
+  /** The database's address through this network. */
+  readonly url: string
+  /** Swallows what either side sends, as a network does whose packets get lost; connections stay open. */
+  readonly stall: Effect.Effect<void>
+  /** Delivers again, what was swallowed first. */
+  readonly resume: Effect.Effect<void>
+  /** Ends every connection, and refuses new ones until `resume`. */
+  readonly cut: Effect.Effect<void>
+}
+
+/** PostgreSQL's address may be a TCP port or a socket in a folder. */
+const target = (url: URL) => {
+  const folder = url.searchParams.get("host")
+  const port = Number(url.port === "" ? 5432 : url.port)
+  return folder === null ? { host: url.hostname, port } : { path: join(folder, `.s.PGSQL.${port}`) }
+}
+
+/** Puts a network that can fail in front of a database, until the scope closes. */
+export const makeProxy = Effect.fnUntraced(function* (databaseUrl: string) {
+  const url = new URL(databaseUrl)
+  const to = target(url)
+  const sockets = new Set<Socket>()
+  let mode: "pass" | "stall" | "cut" = "pass"
+
+  const server = createServer((client) => {
+    if (mode === "cut") return void client.destroy()
+    const upstream = connect(to)
+    for (const [from, into] of [
+      [client, upstream],
+      [upstream, client]
+    ] as const) {
+      sockets.add(from)
+      from.on("data", (chunk) => into.write(chunk))
+      from.on("close", () => {
+        sockets.delete(from)
+        into.destroy()
+      })
+      from.on("error", () => from.destroy())
+      if (mode === "stall") from.pause()
+    }
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () =>
+      Effect.callback<void>((resume) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resume(Effect.void))
+      })
+  )
+  url.hostname = "127.0.0.1"
+  url.port = String((server.address() as AddressInfo).port)
+  url.searchParams.delete("host")
+
+  const proxy: DatabaseProxy = {
+    url: url.href,
+    stall: Effect.sync(() => {
+      mode = "stall"
+      for (const socket of sockets) socket.pause()
+    }),
+    resume: Effect.sync(() => {
+      mode = "pass"
+      for (const socket of sockets) socket.resume()
+    }),
+    cut: Effect.sync(() => {
+      mode = "cut"
+      for (const socket of sockets) socket.destroy()
+    })
+  }
+  return proxy
+})
