@@ -9,6 +9,9 @@ const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
   )
 }
 
+// npm passes on the Ctrl-C that the terminal sent already; the second must not kill what the first is ending.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined)
+
 Layer.launch(App.layer).pipe(
   Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : explain(cause))),
   NodeRuntime.runMain({

@@ -2,7 +2,7 @@ import { Config, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -53,6 +53,10 @@ export const makeFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "agent-memory-test-"))),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
+
+/** The process id of the embedded database's server. */
+export const postmasterOf = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0])
 
 /** An address of a database without a table, on the suite's server; dropped at the end. */
 export const emptyDatabase = Effect.gen(function* () {

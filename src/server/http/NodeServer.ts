@@ -23,6 +23,27 @@ const framingFault = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   )
 }
 
+// Node's own close() waits until the clients of requests begun give their connections up, which takes them seconds.
+const closeWithoutWaiting = (server: Server): void => {
+  const begun = new Set<ServerResponse>()
+  const endConnection = (response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader("connection", "close")
+  }
+  server.on("request", (_, response) => {
+    if (!server.listening) endConnection(response)
+    begun.add(response)
+    response.once("close", () => {
+      begun.delete(response)
+      if (!server.listening) server.closeIdleConnections()
+    })
+  })
+  const close = server.close.bind(server)
+  server.close = (done) => {
+    begun.forEach(endConnection)
+    return close(done)
+  }
+}
+
 /**
  * The HTTP server under the framework. Requests that arrive before the framework listens to them are held and handed
  * over, and what is not HTTP gets a problem body. Times are in milliseconds.
@@ -37,6 +58,7 @@ export const makeNodeServer = (): Server => {
   // Whoever stops reading an answer in the middle holds its memory and its database connection.
   server.setTimeout(30_000)
   server.maxConnections = maxConnections
+  closeWithoutWaiting(server)
   const early: Array<[IncomingMessage, ServerResponse]> = []
   const hold = (request: IncomingMessage, response: ServerResponse) => void early.push([request, response])
   server.on("request", hold)
