@@ -1,4 +1,4 @@
-import { ByteSize, Context, Effect, Layer, Result } from "effect"
+import { ByteSize, Context, Effect, Layer, Result, Semaphore } from "effect"
 import { isUtf8 } from "node:buffer"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerError } from "effect/http"
 import { HttpApi } from "effect/http-api"
@@ -17,6 +17,9 @@ import {
 } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { renderProblem, type Problem } from "./RenderProblem.ts"
+
+/** How much of large bodies is worked on at once, in megabytes; further ones wait for their turn. */
+const largeBodyMegabytes = 64
 
 const illFormed = (query: string): boolean => {
   if (!query.includes("%")) return false
@@ -66,6 +69,7 @@ export const RequestBodyLayer = Layer.effect(
   RequestBody,
   Effect.gen(function* () {
     const { limits } = yield* Settings
+    const largeBodies = yield* Semaphore.make(largeBodyMegabytes)
     const declaring413 = new Set<string>()
     HttpApi.reflect(Api, {
       onGroup: () => undefined,
@@ -89,6 +93,17 @@ export const RequestBodyLayer = Layer.effect(
 
       return Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
+        let bytes: Uint8Array | undefined
+        if (hasBody) {
+          // A body that says it is too large is refused without reading any of it.
+          if (Number(request.headers["content-length"] ?? 0) > limit) return yield* refuse(tooLarge())
+          const read = yield* request.arrayBuffer.pipe(
+            Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
+            Effect.result
+          )
+          if (Result.isFailure(read)) return yield* refuse(isTooLarge(read.failure) ? tooLarge() : incomplete())
+          bytes = new Uint8Array(read.success)
+        }
         const query = request.url.split("?").slice(1).join("?")
         if (!hidesBody && illFormed(query)) {
           const detail = "The query is not well-formed percent-encoding of UTF-8."
@@ -98,15 +113,7 @@ export const RequestBodyLayer = Layer.effect(
         }
         // The framework looks at the parameters of operations that declare some.
         if (!hidesBody && !hasQuery && query !== "") return yield* renderProblem(unknownParameters(query))
-        if (hasBody) {
-          // A body that says it is too large is refused without reading any of it.
-          if (Number(request.headers["content-length"] ?? 0) > limit) return yield* refuse(tooLarge())
-          const read = yield* request.arrayBuffer.pipe(
-            Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
-            Effect.result
-          )
-          if (Result.isFailure(read)) return yield* refuse(isTooLarge(read.failure) ? tooLarge() : incomplete())
-          const bytes = new Uint8Array(read.success)
+        if (bytes !== undefined) {
           if (bytes.length > 0 && !isJson(request.headers["content-type"])) {
             return yield* new UnsupportedMediaType({ detail: "The body must be JSON in UTF-8." })
           }
@@ -115,6 +122,9 @@ export const RequestBodyLayer = Layer.effect(
           if (fault !== undefined) {
             return yield* refuse(new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] }))
           }
+          // Working on a body takes several times its size.
+          const megabytes = Math.min(Math.floor(bytes.length / 1_048_576), largeBodyMegabytes)
+          if (megabytes > 0) return yield* largeBodies.withPermits(megabytes)(httpEffect)
         }
         return yield* httpEffect
       })
