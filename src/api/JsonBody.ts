@@ -75,9 +75,10 @@ const merge = (a: EnvelopeShape, b: EnvelopeShape): EnvelopeShape => {
 
 /**
  * A JSON body read and written by the service's own exact codec. The framework sees text; the OpenAPI document shows
- * the schema. Places declared with `exactJson` are `JsonText`, all others plain values.
+ * the schema. Places declared with `exactJson` are `JsonText`, all others plain values. Where no body may come,
+ * `whenEmpty` is the text that is read for it.
  */
-export const jsonBody = <S extends Schema.Top>(schema: S) => {
+export const jsonBody = <S extends Schema.Top>(schema: S, { whenEmpty = "" } = {}) => {
   const shape = shapeOf(schema.ast)
   const text = Schema.String.check(
     Schema.makeFilter(() => true, {
@@ -90,7 +91,7 @@ export const jsonBody = <S extends Schema.Top>(schema: S) => {
       schema,
       SchemaTransformation.transformEffect<S["Encoded"], string>({
         decode: (body) => {
-          const parsed = parseEnvelope(body, shape)
+          const parsed = parseEnvelope(body === "" ? whenEmpty : body, shape)
           if (Result.isSuccess(parsed)) return Effect.succeed(parsed.success as S["Encoded"])
           const issue = new SchemaIssue.InvalidValue({ message: parsed.failure.message })
           issues.set(issue, parsed.failure)

@@ -122,7 +122,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
       params: tableParams,
       headers: idempotencyHeaders,
       query: filterQuery,
-      payload: jsonBody(DeleteRequest),
+      payload: jsonBody(DeleteRequest, { whenEmpty: "{}" }),
       success: jsonBody(DeleteAnswer),
       error: [...write400, P.FilterRequired]
     })
