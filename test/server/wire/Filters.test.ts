@@ -1,0 +1,245 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { assertProblem, jsonOf, pathsOf, search, wire } from "./Wire.ts"
+
+interface Rows {
+  readonly rows: Array<Record<string, unknown>>
+  readonly has_more: boolean
+}
+
+const addAll = Effect.fnUntraced(function* (key: string, rows: ReadonlyArray<string>) {
+  for (const body of rows) assert.strictEqual((yield* wire("POST", "/v1/t", { key, body })).status, 201, body)
+})
+
+const find = (key: string, parameters: Record<string, string>) =>
+  Effect.map(wire("GET", `/v1/t${search(parameters)}`, { key }), (answer) => {
+    assert.strictEqual(answer.status, 200, answer.text)
+    return jsonOf<Rows>(answer)
+  })
+
+const numbers = ({ rows }: Rows): ReadonlyArray<unknown> => rows.map(({ n }) => n)
+
+// Each row's `n` is its place in this list.
+const values = [
+  "1",
+  "1.0",
+  "10e-1",
+  '"1"',
+  "true",
+  '"true"',
+  "null",
+  '"null"',
+  "[1]",
+  '{"a":1}',
+  '""',
+  "0",
+  "-0",
+  "0.0",
+  "false",
+  "12345678901234567890",
+  "12345678901234567891",
+  "1e400",
+  "1e401",
+  '"a"',
+  '"A"',
+  String.raw`"\u0061"`,
+  '"\u00e9"',
+  String.raw`"e\u0301"`
+]
+
+const matches: ReadonlyArray<readonly [value: string, places: ReadonlyArray<number>]> = [
+  ["1", [0, 1, 2]],
+  ["1.00", [0, 1, 2]],
+  ['"1"', [3]],
+  ["true", [4]],
+  ['"true"', [5]],
+  ["null", [6]],
+  ['"null"', [7]],
+  ['""', [10]],
+  ["0", [11, 12, 13]],
+  ["-0.0", [11, 12, 13]],
+  ["false", [14]],
+  ["12345678901234567890", [15]],
+  ["12345678901234567891.0", [16]],
+  ["12345678901234567889", []],
+  ["1e400", [17]],
+  ["10e400", [18]],
+  ['"a"', [19, 21]],
+  ['"A"', [20]],
+  ['"\u00e9"', [22]],
+  [String.raw`"\u00e9"`, [22]],
+  ['"e\u0301"', [23]],
+  ['"missing"', []]
+]
+
+layer(serviceLayer())("An equality filter", (it) => {
+  it.effect("compares by type and value, in query, count, delete and update_where alike", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const rows = [...values.map((value, n) => `{"n":${n},"f":${value}}`), `{"n":${values.length}}`]
+      yield* addAll(key, rows)
+      for (const [value, expected] of matches) {
+        const filter = `{"f":${value}}`
+        assert.deepStrictEqual(numbers(yield* find(key, { filter })), expected, filter)
+        const count = yield* wire("GET", `/v1/t/count${search({ filter })}`, { key })
+        assert.strictEqual(count.text, `{"count":${expected.length}}`)
+        const body = `{"filter":${filter},"patch":{"seen":1},"allowMultiple":true}`
+        const updated = yield* wire("POST", "/v1/t/update_where", { key, body })
+        assert.strictEqual(jsonOf(updated)["updated"], expected.length, filter)
+      }
+      const gone = new Set<number>()
+      for (const [value, expected] of matches) {
+        const left = expected.filter((place) => !gone.has(place))
+        for (const place of expected) gone.add(place)
+        const deleted = yield* wire("DELETE", "/v1/t", { key, body: `{"filter":{"f":${value}}}` })
+        assert.strictEqual(deleted.text, `{"deleted":${left.length}}`)
+      }
+      // Left are the two containers and the row without the field.
+      assert.deepStrictEqual(numbers(yield* find(key, {})), [8, 9, values.length])
+    })
+  )
+
+  it.effect("needs every named field, and looks at top-level fields only", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      yield* addAll(key, ['{"n":0,"a":1,"b":2}', '{"n":1,"a":1,"b":3}', '{"n":2,"a":1}', '{"n":3,"x":{"a":1,"b":2}}'])
+      const cases: Record<string, ReadonlyArray<number>> = {
+        '{"a":1,"b":2}': [0],
+        '{"b":2,"a":1}': [0],
+        '{"a":1}': [0, 1, 2],
+        '{"a":1,"b":null}': [],
+        '{"x.a":1}': [],
+        "{}": [0, 1, 2, 3],
+        " { } ": [0, 1, 2, 3]
+      }
+      for (const [filter, expected] of Object.entries(cases)) {
+        assert.deepStrictEqual(numbers(yield* find(key, { filter })), expected, filter)
+      }
+    })
+  )
+
+  it.effect("may name the system fields, alone or with others, and never fails for a value they cannot have", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      yield* addAll(key, ['{"n":0}', '{"n":1}'])
+      const [first, second] = (yield* find(key, {})).rows
+      yield* wire("POST", "/v1/t/update_row", { key, body: JSON.stringify({ id: second!["id"], patch: { m: 1 } }) })
+      const third = (yield* find(key, { filter: '{"m":1}' })).rows[0]!
+      const cases: ReadonlyArray<readonly [unknown, ReadonlyArray<number>]> = [
+        [{ id: first!["id"] }, [0]],
+        [{ id: first!["id"], n: 1 }, []],
+        [{ id: first!["id"], created_at: first!["created_at"] }, [0]],
+        [{ updated_at: third["updated_at"] }, [1]],
+        [{ id: String(first!["id"]).toUpperCase() }, []],
+        [{ id: "x" }, []],
+        [{ id: 1 }, []],
+        [{ id: null }, []],
+        [{ created_at: "yesterday" }, []],
+        [{ created_at: String(first!["created_at"]).replace("Z", "+00:00") }, []],
+        [{ created_at: "+275760-09-13T00:00:00.001Z" }, []],
+        [{ created_at: "-000001-01-01T00:00:00.000Z" }, []],
+        [{ updated_at: true, n: 0 }, []]
+      ]
+      for (const [filter, expected] of cases) {
+        const text = JSON.stringify(filter)
+        assert.deepStrictEqual(numbers(yield* find(key, { filter: text })), expected, text)
+        const count = yield* wire("GET", `/v1/t/count${search({ filter: text })}`, { key })
+        assert.strictEqual(count.text, `{"count":${expected.length}}`, text)
+        if (expected.length > 0) continue
+        assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: `{"filter":${text}}` })).text, '{"deleted":0}')
+      }
+    })
+  )
+
+  const names = ["order", "limit", "sort", "filter", "count", "a.b", "x y", "-neg", "é", "日本", "hasOwnProperty"]
+  names.push(
+    "toJSON",
+    "then",
+    "__proto__",
+    "constructor",
+    "",
+    "$1",
+    "a'b",
+    'a"b',
+    "a\\b",
+    "a`b",
+    "a::int",
+    "%",
+    "+",
+    "&="
+  )
+  names.push(
+    "n".repeat(3000),
+    "id ",
+    "ID",
+    "created_At",
+    "\u0000",
+    "\ud800",
+    "😀",
+    "{}",
+    "data",
+    "row",
+    "key",
+    "0",
+    "-"
+  )
+
+  for (const name of names) {
+    it.effect(`finds and sorts by a field named ${JSON.stringify(name.slice(0, 20))}`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const field = JSON.stringify(name)
+        yield* addAll(
+          key,
+          ["2", "1", "3"].map((n) => `{${field}:${n},"nn":${n}}`)
+        )
+        const order = ({ rows }: Rows) => rows.map(({ nn }) => nn)
+        assert.deepStrictEqual(order(yield* find(key, { filter: `{${field}:3}` })), [3])
+        // A query string is UTF-8, so that it cannot spell a lone surrogate.
+        if (!name.isWellFormed()) return
+        if (name !== "" && !name.startsWith("-")) {
+          assert.deepStrictEqual(order(yield* find(key, { sort: name })), [1, 2, 3])
+        }
+        assert.deepStrictEqual(order(yield* find(key, { sort: `-${name}` })), [3, 2, 1])
+      })
+    )
+  }
+
+  it.effect("of a delete stands in the body or in the query string; both or neither is refused", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      yield* addAll(key, ['{"n":1}', '{"n":1}', '{"n":2}', '{"n":3}'])
+      const filter = (n: number) => search({ filter: `{"n":${n}}` })
+      assert.strictEqual((yield* wire("DELETE", `/v1/t${filter(1)}`, { key })).text, '{"deleted":2}')
+      assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"n":2}}' })).text, '{"deleted":1}')
+      const refused: ReadonlyArray<readonly [string, string | undefined, string]> = [
+        [filter(3), '{"filter":{"n":3}}', "invalid_request"],
+        ["", undefined, "invalid_request"],
+        ["", "{}", "invalid_request"],
+        ["", '{"filter":{}}', "filter_required"],
+        [search({ filter: "{}" }), undefined, "filter_required"],
+        [search({ filter: "{" }), undefined, "invalid_json"],
+        [search({ filter: '{"n":[]}' }), undefined, "invalid_request"],
+        ["", '{"filter":null}', "invalid_request"]
+      ]
+      for (const [query, body, code] of refused) {
+        const problem = assertProblem(yield* wire("DELETE", `/v1/t${query}`, { key, body }), 400, code)
+        assert.match(pathsOf(problem)[0] ?? "", /^\/?filter/)
+      }
+      assert.strictEqual((yield* wire("DELETE", `/v1/t${filter(3)}`, { key, body: "{}" })).text, '{"deleted":1}')
+    })
+  )
+
+  it.effect("removes every match, however many, and a row that is gone only once", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const adds = Array.from({ length: 100 }, (_, n) => ({ action: "add", row: { n, all: true } }))
+      for (let sent = 0; sent < 3; sent++) {
+        yield* wire("POST", "/v1/t/batch", { key, body: JSON.stringify({ operations: adds }) })
+      }
+      const remove = wire("DELETE", "/v1/t", { key, body: '{"filter":{"all":true}}' })
+      assert.deepStrictEqual([(yield* remove).text, (yield* remove).text], ['{"deleted":300}', '{"deleted":0}'])
+    })
+  )
+})
