@@ -16,7 +16,7 @@ import { Greeting, type ListenProblem, ServerLayer } from "./server/http/Server.
 import { SystemRoutes } from "./server/http/SystemRoutes.ts"
 import { Keys } from "./server/keys/Keys.ts"
 import { KeysHttp } from "./server/keys/KeysHttp.ts"
-import { RateLimiter } from "./server/keys/RateLimiter.ts"
+import { RateLimiterLayer } from "./server/keys/RateLimiterRedis.ts"
 import { Mailer } from "./server/mail/Mailer.ts"
 import { SignInRoutes } from "./server/pages/SignInRoutes.ts"
 import { DatabasePulse } from "./server/sql/DatabasePulse.ts"
@@ -87,7 +87,7 @@ export const App: {
     Layer.provideMerge(Greeting),
     Layer.provide(ServicesLayer),
     Layer.provide(ServerLayer),
-    Layer.provide([RateLimiter.layerPostgres, Mailer.layer]),
+    Layer.provide([RateLimiterLayer, Mailer.layer]),
     Layer.provide(DatabaseLayer),
     Layer.provide(LoggingLayer),
     Layer.provide([Settings.layer, NodeCrypto.layer])

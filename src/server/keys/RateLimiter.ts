@@ -105,37 +105,76 @@ export class RateLimiter extends Context.Service<
     RateLimiter,
     Effect.gen(function* () {
       const repo = yield* RateLimiterRepo
-      const paces = pacesOf((yield* Settings).limits)
+      const { limits } = yield* Settings
       const buckets = Buckets.make()
-      const bucketOf = (accountId: AccountId, id: string, wanted: RequestClass) => `${accountId}/${id}/${wanted}`
+      const bucketOf = ({ accountId, id }: Owner, wanted: RequestClass) => `${accountId}/${id}/${wanted}`
 
-      const admit: RateLimiter["Service"]["admit"] = Effect.fn("RateLimiter.admit")(function* (input) {
-        const found = yield* repo.findKey(input)
-        if (Option.isNone(found)) return { _tag: "Unknown" } as const
-        const { id, name, now } = found.value
-        const pace = paces[input.class]
-        const verdict = buckets.take(bucketOf(input.accountId, id, input.class), pace, now)
-        return admission({ accountId: input.accountId, id, name }, judge(input.class, pace, verdict))
-      })
-
-      const spend: RateLimiter["Service"]["spend"] = Effect.fn("RateLimiter.spend")(function* (input) {
-        const now = yield* repo.now
-        const pace = paces[input.class]
-        return judge(input.class, pace, buckets.take(bucketOf(input.accountId, input.id, input.class), pace, now))
-      })
-
-      const remaining: RateLimiter["Service"]["remaining"] = Effect.fn("RateLimiter.remaining")(function* (input) {
-        const now = yield* repo.now
-        const left = (wanted: RequestClass) =>
-          Buckets.remaining(paces[wanted], buckets.ahead(bucketOf(input.accountId, input.id, wanted), now))
-        return { writes: left("write"), reads: left("read") }
-      })
-
-      return RateLimiter.of({ admit, spend, remaining })
+      return RateLimiter.of(
+        makeOver(repo, limits, {
+          take: (owner, wanted, pace, now) => Effect.sync(() => buckets.take(bucketOf(owner, wanted), pace, now)),
+          ahead: (owner) =>
+            Effect.map(repo.now, (now) => ({
+              write: buckets.ahead(bucketOf(owner, "write"), now),
+              read: buckets.ahead(bucketOf(owner, "read"), now)
+            }))
+        })
+      )
     })
   )
 
   static readonly layerMemory = RateLimiter.layerMemoryNoDeps.pipe(Layer.provide(RateLimiterRepo.layer))
+}
+
+/** Whose buckets are meant: those of a key, or of a connection. */
+export interface Owner {
+  readonly accountId: AccountId
+  readonly id: string
+}
+
+/** Where buckets are kept, when it is not where keys are found. */
+export interface BucketStore<E> {
+  readonly take: (
+    owner: Owner,
+    wanted: RequestClass,
+    pace: Buckets.Pace,
+    now: Date
+  ) => Effect.Effect<Buckets.Verdict, E>
+  /** In how many seconds each bucket is full again. */
+  readonly ahead: (owner: Owner) => Effect.Effect<Record<RequestClass, number>, E>
+}
+
+/** A limiter that finds keys in PostgreSQL on every request, and keeps its buckets in `store`. */
+export const makeOver = <E>(
+  repo: RateLimiterRepo["Service"],
+  limits: Parameters<typeof pacesOf>[0],
+  store: BucketStore<E>
+) => {
+  const paces = pacesOf(limits)
+
+  const take = (owner: Owner, wanted: RequestClass, now: Date) =>
+    Effect.map(store.take(owner, wanted, paces[wanted], now), (verdict) => judge(wanted, paces[wanted], verdict))
+
+  const admit = Effect.fn("RateLimiter.admit")(function* (input: Parameters<RateLimiter["Service"]["admit"]>[0]) {
+    const found = yield* repo.findKey(input)
+    if (Option.isNone(found)) return { _tag: "Unknown" } as const
+    const { id, name, now } = found.value
+    const key = { accountId: input.accountId, id, name }
+    return admission(key, yield* take(key, input.class, now))
+  })
+
+  const spend = Effect.fn("RateLimiter.spend")(function* (input: Owner & { readonly class: RequestClass }) {
+    return yield* take(input, input.class, yield* repo.now)
+  })
+
+  const remaining = Effect.fn("RateLimiter.remaining")(function* (owner: Owner) {
+    const ahead = yield* store.ahead(owner)
+    return {
+      writes: Buckets.remaining(paces.write, ahead.write),
+      reads: Buckets.remaining(paces.read, ahead.read)
+    }
+  })
+
+  return { admit, spend, remaining }
 }
 
 const pacesOf = (limits: { readonly writesPerMinute: number; readonly readsPerMinute: number }) => ({
