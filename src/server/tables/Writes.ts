@@ -247,19 +247,25 @@ export class Writes extends Context.Service<
         )
       })
 
-      const run = Effect.fn("Writes.run")(function* (request: WriteRequest) {
-        const answer = Deferred.makeUnsafe<WriteAnswer, WriteFailure | Unavailable>()
-        const lane = laneOf(request.accountId)
-        const pending: Pending = { request, answer, isAbandoned: false }
-        lane.queue.push(pending)
-        if (!lane.isDraining) {
-          lane.isDraining = true
-          yield* Effect.forkIn(drain(request.accountId, lane), scope)
-        }
-        return yield* Deferred.await(answer).pipe(
-          Effect.onInterrupt(() => Effect.sync(() => void (pending.isAbandoned = true)))
+      // A caller can go away at any step, but never between saying that a drain is on its way and starting it: nobody
+      // would drain that account again.
+      const run = Effect.fn("Writes.run")((request: WriteRequest) =>
+        Effect.uninterruptibleMask(
+          Effect.fnUntraced(function* (restore) {
+            const answer = Deferred.makeUnsafe<WriteAnswer, WriteFailure | Unavailable>()
+            const lane = laneOf(request.accountId)
+            const pending: Pending = { request, answer, isAbandoned: false }
+            lane.queue.push(pending)
+            if (!lane.isDraining) {
+              lane.isDraining = true
+              yield* Effect.forkIn(drain(request.accountId, lane), scope)
+            }
+            return yield* restore(Deferred.await(answer)).pipe(
+              Effect.onInterrupt(() => Effect.sync(() => void (pending.isAbandoned = true)))
+            )
+          })
         )
-      })
+      )
 
       return Writes.of({ run })
     })
