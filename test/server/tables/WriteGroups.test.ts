@@ -1,0 +1,188 @@
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, References } from "effect"
+import { SqlClient } from "effect/sql"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { Rows } from "../../../src/server/tables/Rows.ts"
+import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { anotherInstance, callerNow } from "../../support/Instances.ts"
+import { countersFault } from "../../support/ModelRun.ts"
+import { newAccount, servicesLayer } from "../../support/TestService.ts"
+
+const json = JsonText.trusted
+
+const rowsOf = Effect.fnUntraced(function* (accountId: string, table: string) {
+  const rows = yield* Rows
+  const { text } = yield* rows.query(accountId, table, { filter: undefined, sort: undefined, limit: 1000 })
+  return (JSON.parse(text) as { rows: ReadonlyArray<Record<string, unknown>> }).rows
+})
+
+/** Holds the account's record meanwhile, so that writes queue up behind the first, which waits for it. */
+const whileHeld = Effect.fnUntraced(function* <A, E, R>(accountId: string, effect: Effect.Effect<A, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  const isHeld = yield* Deferred.make<void>()
+  const isOver = yield* Deferred.make<void>()
+  const holder = yield* sql
+    .withTransaction(
+      Effect.gen(function* () {
+        yield* sql`SELECT FROM accounts WHERE account_id = ${accountId} FOR UPDATE`
+        yield* Deferred.succeed(isHeld, undefined)
+        yield* Deferred.await(isOver)
+      })
+    )
+    .pipe(Effect.forkDetach)
+  yield* Deferred.await(isHeld)
+  const result = yield* effect
+  yield* Deferred.succeed(isOver, undefined)
+  yield* Fiber.join(holder)
+  return result
+})
+
+/** Some statement waits for a lock. */
+const untilWaiting = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
+})
+
+layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true })("Writes in one group", (it) => {
+  it.effect("are stored although their neighbours are refused", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const write = Effect.fnUntraced(function* (index: number) {
+        if (index % 3 === 0) yield* rowWrites.write(caller, { action: "add", row: json(`{"n":${index}}`) })
+        else if (index % 3 === 1)
+          yield* rowWrites.write(caller, { action: "update_row", id: "none", patch: json("{}") })
+        else {
+          yield* rowWrites.batch(caller, [
+            { action: "add", row: json('{"n":"half"}') },
+            { action: "update_where", filter: json('{"n":0}'), patch: json('{"half":true}') },
+            { action: "update_row", id: "none", patch: json("{}") }
+          ])
+        }
+      })
+      const exits = yield* Effect.forEach(
+        Array.from({ length: 30 }, (_, index) => index),
+        (index) => Effect.exit(write(index)),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        exits.map((exit) => Exit.isSuccess(exit)),
+        exits.map((_, index) => index % 3 === 0)
+      )
+      const rows = yield* rowsOf(accountId, "notes")
+      assert.deepStrictEqual(
+        rows.map((row) => row["n"]),
+        [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]
+      )
+      assert.isUndefined(rows[0]!["half"])
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("are stored although a neighbour's caller goes away, whose write is dropped", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const add = (name: string) => rowWrites.write(caller, { action: "add", row: json(`{"name":"${name}"}`) })
+      const fibers = yield* whileHeld(
+        accountId,
+        Effect.gen(function* () {
+          const first = yield* Effect.forkDetach(add("first"), { startImmediately: true })
+          // The first write waits for the record before the others come, so that these wait in the queue.
+          yield* untilWaiting
+          const left = yield* Effect.forkDetach(add("left"), { startImmediately: true })
+          const gone = yield* Effect.forkDetach(add("gone"), { startImmediately: true })
+          const right = yield* Effect.forkDetach(add("right"), { startImmediately: true })
+          yield* Fiber.interrupt(gone)
+          return [first, left, right]
+        })
+      )
+      yield* Effect.forEach(fibers, Fiber.join)
+      const rows = yield* rowsOf(accountId, "notes")
+      assert.sameMembers(
+        rows.map((row) => row["name"]),
+        ["first", "left", "right"]
+      )
+    })
+  )
+
+  it.effect("go on although a caller is interrupted at any step of its write", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const write = (k: string) => rowWrites.write(caller, { action: "upsert", key: "k", row: json(`{"k":"${k}"}`) })
+      for (const opsBeforeYield of [2, 3, 4, 5]) {
+        for (let steps = 0; steps < 30; steps++) {
+          const gone = Effect.provideService(write("gone"), References.MaxOpsBeforeYield, opsBeforeYield)
+          const fiber = yield* Effect.forkDetach(gone)
+          for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+          yield* Effect.timeout(write("next"), "10 seconds")
+        }
+      }
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+})
+
+layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "3", LIMIT_TABLES: "2" }), { excludeTestServices: true })(
+  "What an instance remembers of an account",
+  (it) => {
+    it.effect("refuses nothing: another instance may have made room since", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const here = yield* RowWrites
+        const there = (yield* anotherInstance).rowWrites
+        const caller = yield* callerNow(accountId, "notes")
+        const add = { action: "add", row: json('{"a":1}') } as const
+        for (let n = 0; n < 3; n++) yield* here.write(caller, add)
+        const refused = yield* Effect.flip(here.write(caller, add))
+        assert.strictEqual(refused.code, "row_limit")
+        yield* there.write(caller, { action: "delete", filter: json('{"a":1}') })
+        yield* here.write(caller, add)
+        assert.strictEqual((yield* rowsOf(accountId, "notes")).length, 1)
+      })
+    )
+
+    it.effect("lets nothing through: another instance may have filled it since", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const here = yield* RowWrites
+        const there = (yield* anotherInstance).rowWrites
+        const caller = yield* callerNow(accountId, "notes")
+        const add = { action: "add", row: json('{"a":1}') } as const
+        yield* here.write(caller, add)
+        for (let n = 0; n < 2; n++) yield* there.write(caller, add)
+        assert.strictEqual((yield* Effect.flip(here.write(caller, add))).code, "row_limit")
+        const other = yield* callerNow(accountId, "other")
+        yield* there.write(other, add)
+        const third = yield* callerNow(accountId, "third")
+        assert.strictEqual((yield* Effect.flip(here.write(third, add))).code, "table_limit")
+        assert.isUndefined(yield* countersFault(accountId))
+      })
+    )
+
+    it.effect("is not what a write acts on: patches and idempotency keys of another instance count", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const here = yield* RowWrites
+        const there = (yield* anotherInstance).rowWrites
+        const caller = yield* callerNow(accountId, "notes")
+        const keyed = yield* callerNow(accountId, "notes", "once")
+        yield* here.write(caller, { action: "add", row: json('{"a":1,"n":0}') })
+        yield* there.write(caller, { action: "update_where", filter: json('{"a":1}'), patch: json('{"n":1}') })
+        const first = yield* there.write(keyed, { action: "add", row: json('{"a":2}') })
+        const again = yield* here.write(keyed, { action: "add", row: json('{"a":2}') })
+        assert.deepStrictEqual(again, { body: first.body, replayed: true })
+        yield* here.write(caller, { action: "update_where", filter: json('{"n":1}'), patch: json('{"m":2}') })
+        const rows = yield* rowsOf(accountId, "notes")
+        assert.strictEqual(rows.length, 2)
+        assert.deepInclude(rows[0], { a: 1, n: 1, m: 2 })
+      })
+    )
+  }
+)

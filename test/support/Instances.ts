@@ -1,0 +1,24 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Rows } from "../../src/server/tables/Rows.ts"
+import { RowWrites, type Caller } from "../../src/server/tables/RowWrites.ts"
+import { DatabaseUrl, poolOf } from "./Database.ts"
+
+/** Another instance of the service on the suite's database: with its own pool and nothing remembered. */
+export const anotherInstance = Effect.gen(function* () {
+  const { url } = yield* DatabaseUrl
+  const pool = Layer.effect(SqlClient.SqlClient, poolOf(url))
+  const context = yield* Layer.build(
+    Layer.fresh(Layer.merge(RowWrites.layer, Rows.layer)).pipe(Layer.provide(Layer.fresh(pool)))
+  )
+  return { rowWrites: Context.get(context, RowWrites), rows: Context.get(context, Rows) }
+})
+
+/** A key's write of one table, admitted now. */
+export const callerNow = Effect.fnUntraced(function* (accountId: string, table: string, idempotencyKey?: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [clock] = yield* Effect.orDie(sql<{ now: Date }>`SELECT memory_now() AS now`)
+  const changedBy = { kind: "key", id: "k", name: "test" } as const
+  const caller: Caller = { accountId, table, changedBy, now: clock!.now.getTime(), idempotencyKey }
+  return caller
+})
