@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { Unavailable } from "../../domain/Problem.ts"
+import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { newestMigration } from "../sql/Migrations.ts"
 import { renderProblem } from "./RenderProblem.ts"
 
@@ -9,12 +10,14 @@ import { renderProblem } from "./RenderProblem.ts"
 export const SystemRoutes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const sql = yield* SqlClient.SqlClient
+    const pulse = yield* DatabasePulse
 
     const isMigrated = sql<{ done: boolean }>`
       SELECT EXISTS (SELECT FROM migrations WHERE name = ${newestMigration}) AS done
     `.pipe(
       Effect.map((rows) => rows[0]?.done === true),
-      Effect.timeout("2 seconds"),
+      // A timeout would wait for the statement to be cancelled, and a stalled database does not cancel it.
+      pulse.guard,
       Effect.catchCause(() => Effect.succeed(false))
     )
 
