@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Schedule } from "effect"
 import { createServer } from "node:net"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
+import { makeProxy } from "./support/DatabaseProxy.ts"
 import {
   Bundle,
   call,
@@ -155,6 +156,30 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
         const key = yield* signUp(first.url)
         assert.strictEqual((yield* call(`${second.url}/v1/notes`, { key, body: '{"n":1}' })).status, 201)
         assert.include((yield* call(`${first.url}/v1/notes`, { key })).text, '"n":1')
+      }),
+    seconds
+  )
+
+  it.effect(
+    "is alive and not ready while its database is away, and ready again afterwards",
+    () =>
+      Effect.gen(function* () {
+        const proxy = yield* makeProxy((yield* DatabaseUrl).url)
+        const { url } = yield* startService({ DATABASE_URL: proxy.url })
+        assert.include(yield* call(`${url}/ready`), { status: 200, text: '{"status":"ready"}' })
+        for (const fault of [proxy.cut, proxy.stall]) {
+          yield* fault
+          const refusal = yield* call(`${url}/ready`).pipe(Effect.timeout("3 seconds"))
+          assert.strictEqual(refusal.status, 503)
+          assert.match(refusal.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
+          assert.include(refusal.text, '"code":"unavailable"')
+          assert.include(yield* call(`${url}/health`), { status: 200, text: '{"status":"ok"}' })
+          yield* proxy.resume
+          yield* call(`${url}/ready`).pipe(
+            Effect.repeat({ until: ({ status }) => status === 200, schedule: Schedule.spaced("20 millis") }),
+            Effect.timeout("10 seconds")
+          )
+        }
       }),
     seconds
   )
