@@ -18,7 +18,7 @@ const connectOnce = async (url: string) => {
 
 /** A command to a Redis server, over a connection of its own. */
 export const command = (url: string, ...words: ReadonlyArray<string>) =>
-  Effect.promise(async () => {
+  Effect.promise(async (): Promise<unknown> => {
     const client = await connectOnce(url)
     return client.sendCommand([...words]).finally(() => client.destroy())
   })
