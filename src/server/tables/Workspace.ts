@@ -41,14 +41,17 @@ export class WorkRow {
   readonly stored: Content | undefined
   content: Content | undefined
   lastVersion: number
+  /** The time of the row's last content, also when that is deleted by now: the next one's is later. */
+  lastUpdate: number
   private readonly storedVersion: number
   private facets: { readonly data: JsonText; readonly map: ReadonlyMap<string, string> } | undefined
 
-  constructor(place: Place, stored: Content | undefined, lastVersion: number) {
+  constructor(place: Place, stored: Content | undefined, lastVersion: number, lastUpdate: number) {
     this.place = place
     this.stored = stored
     this.content = stored
     this.lastVersion = lastVersion
+    this.lastUpdate = lastUpdate
     this.storedVersion = lastVersion
   }
 
@@ -129,7 +132,7 @@ export class Workspace {
   }
 
   insert(table: string, id: string, now: number, data: JsonText): WorkRow {
-    const row = new WorkRow({ table, id, seq: this.nextSeq++, createdAt: now }, undefined, 0)
+    const row = new WorkRow({ table, id, seq: this.nextSeq++, createdAt: now }, undefined, 0, now)
     this.rows.set(id, row)
     this.undoLog.push(() => {
       this.rows.delete(id)
@@ -150,20 +153,22 @@ export class Workspace {
         row.lastVersion--
       })
     }
-    const updatedAt = previous === undefined ? now : Math.max(now, previous.updatedAt + 1)
+    const updatedAt = Math.max(now, row.lastUpdate + 1)
     this.set(row, data === undefined ? undefined : { updatedAt, data })
   }
 
   private set(row: WorkRow, content: Content | undefined): void {
-    const previous = row.content
+    const { content: previous, lastUpdate } = row
     const { rowsByTable, storageBytes } = this
     const rows = this.rowCount(row.place.table)
     this.undoLog.push(() => {
       row.content = previous
+      row.lastUpdate = lastUpdate
       this.storageBytes = storageBytes
       rowsByTable.set(row.place.table, rows)
     })
     row.content = content
+    if (content !== undefined) row.lastUpdate = content.updatedAt
     this.storageBytes += (content?.data.bytes ?? 0) - (previous?.data.bytes ?? 0)
     rowsByTable.set(row.place.table, rows + (content === undefined ? 0 : 1) - (previous === undefined ? 0 : 1))
   }

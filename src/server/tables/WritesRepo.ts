@@ -6,7 +6,7 @@ import { texts, times } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { Selector } from "./ApplyWrite.ts"
 import { makeCommit } from "./CommitChanges.ts"
-import { WorkRow, type AccountState, type Archived } from "./Workspace.ts"
+import { WorkRow, type AccountState, type Archived, type Place } from "./Workspace.ts"
 
 /** An answer that is kept so that a repeated request gets it again (one per scope and key of an account). */
 export interface IdempotencyRecord {
@@ -50,6 +50,7 @@ interface LoadedRow {
 
 interface LoadedVersion extends LoadedRow {
   readonly version: number
+  readonly last_update: Date
 }
 
 /** The SQL of the write path. Every statement gives the revision it saw, so that several make one snapshot. */
@@ -117,12 +118,20 @@ export class WritesRepo extends Context.Service<
         }
       }, refine)
 
-      const workRow = (row: LoadedRow, isLive: boolean): WorkRow =>
-        new WorkRow(
-          { table: row.table_name, id: row.id!, seq: Number(row.seq), createdAt: row.created_at.getTime() },
-          isLive ? { updatedAt: row.updated_at.getTime(), data: JsonText.trusted(row.data) } : undefined,
-          row.last_version
-        )
+      const place = (row: LoadedRow): Place => ({
+        table: row.table_name,
+        id: row.id!,
+        seq: Number(row.seq),
+        createdAt: row.created_at.getTime()
+      })
+
+      const liveRow = (row: LoadedRow): WorkRow => {
+        const updatedAt = row.updated_at.getTime()
+        return new WorkRow(place(row), { updatedAt, data: JsonText.trusted(row.data) }, row.last_version, updatedAt)
+      }
+
+      const deletedRow = (row: LoadedVersion): WorkRow =>
+        new WorkRow(place(row), undefined, row.last_version, row.last_update.getTime())
 
       const rows = Effect.fn("WritesRepo.rows")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
         const byId = selectors.filter((selector) => selector.id !== undefined)
@@ -156,7 +165,7 @@ export class WritesRepo extends Context.Service<
         `
         return {
           revision: Number(found[0]!.revision),
-          rows: found.flatMap((row) => (row.id === null ? [] : [workRow(row, true)]))
+          rows: found.flatMap((row) => (row.id === null ? [] : [liveRow(row)]))
         }
       }, refine)
 
@@ -167,11 +176,12 @@ export class WritesRepo extends Context.Service<
       ) {
         const found = yield* sql<LoadedVersion>`
           SELECT a.revision, v.row_id AS id, v.table_name, v.seq, v.created_at, v.updated_at, v.version,
-            v.last_version, v.data
+            v.last_version, v.last_update, v.data
           FROM accounts a
           LEFT JOIN LATERAL (
             SELECT v.row_id, v.table_name, v.seq, v.created_at, v.updated_at, v.version, v.data, v.archived_at,
-              max(v.version) OVER (PARTITION BY v.table_name, v.row_id) AS last_version
+              max(v.version) OVER (PARTITION BY v.table_name, v.row_id) AS last_version,
+              max(v.updated_at) OVER (PARTITION BY v.table_name, v.row_id) AS last_update
             FROM unnest(
               ${texts(wanted.map((one) => one.table))}::text[],
               ${texts(wanted.map((one) => one.id))}::text[]
@@ -183,9 +193,7 @@ export class WritesRepo extends Context.Service<
         return {
           revision: Number(found[0]!.revision),
           versions: found.flatMap((row) =>
-            row.id === null
-              ? []
-              : [{ row: workRow(row, false), version: row.version, data: JsonText.trusted(row.data) }]
+            row.id === null ? [] : [{ row: deletedRow(row), version: row.version, data: JsonText.trusted(row.data) }]
           )
         }
       }, refine)
