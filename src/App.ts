@@ -19,6 +19,7 @@ import { KeysHttp } from "./server/keys/KeysHttp.ts"
 import { RateLimiterLayer } from "./server/keys/RateLimiterRedis.ts"
 import { Mailer } from "./server/mail/Mailer.ts"
 import { SignInRoutes } from "./server/pages/SignInRoutes.ts"
+import { Maintenance } from "./server/retention/Maintenance.ts"
 import { DatabasePulse } from "./server/sql/DatabasePulse.ts"
 import { DatabaseLayer, type DatabaseProblem } from "./server/sql/Database.ts"
 import type { EmbeddedPostgresError } from "./server/sql/EmbeddedPostgresError.ts"
@@ -85,6 +86,7 @@ export const App: {
     routerConfig
   }).pipe(
     Layer.provideMerge(Greeting),
+    Layer.merge(Maintenance.layer),
     Layer.provide(ServicesLayer),
     Layer.provide(ServerLayer),
     Layer.provide([RateLimiterLayer, Mailer.layer]),

@@ -1,15 +1,17 @@
 import { Migrator } from "effect/sql"
 import createAccounts from "../../../migrations/0001_create_accounts.ts"
 import createRows from "../../../migrations/0002_create_rows.ts"
+import createRetention from "../../../migrations/0003_create_retention.ts"
 
 /** All migrations in their order. They only ever go forward. */
 export const migrations = {
   "0001_create_accounts": createAccounts,
-  "0002_create_rows": createRows
+  "0002_create_rows": createRows,
+  "0003_create_retention": createRetention
 }
 
 /** Brings the database up to date. Instances that start at once wait for one another. */
 export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "migrations" })
 
 /** The name of the newest migration, which a ready database has. */
-export const newestMigration = "create_rows"
+export const newestMigration = "create_retention"
