@@ -19,7 +19,11 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
     const inserted = changes.touched.filter((row) => row.stored === undefined && row.content !== undefined)
     const updated = changes.touched.filter((row) => row.stored !== undefined && row.content !== undefined)
     const deleted = changes.touched.filter((row) => row.stored !== undefined && row.content === undefined)
-    const { archived, records } = changes
+    const { records } = changes
+    // What the database has already it archives itself; only contents that lived within this group are sent.
+    const storedContents = new Set(changes.touched.flatMap((row) => row.stored ?? []))
+    const stored = changes.archived.filter((one) => storedContents.has(one.content))
+    const passing = changes.archived.filter((one) => !storedContents.has(one.content))
     const pruned = changes.touched.filter((row) => row.lastVersion > versionsPerRow)
     const insertedFacets = inserted.map((row) => facetsOf(row.content!.data))
     const updatedFacets = updated.map((row) => facetsOf(row.content!.data))
@@ -50,18 +54,32 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
         FROM new_records r
         JOIN idempotency_records i ON i.account_id = ${accountId} AND i.scope = r.scope AND i.key = r.key
       ), new_versions AS (
-        SELECT *, octet_length(data) AS bytes
+        SELECT v.table_name, v.row_id, v.version, r.seq, r.created_at, r.updated_at, r.data,
+          octet_length(r.data) AS bytes, v.operation, v.changed_by, v.archived_at
         FROM unnest(
-          ${texts(archived.map((one) => one.place.table))}::text[],
-          ${texts(archived.map((one) => one.place.id))}::text[],
-          ${integers(archived.map((one) => one.version))}::integer[],
-          ${bigints(archived.map((one) => one.place.seq))}::bigint[],
-          ${times(archived.map((one) => one.place.createdAt))}::timestamptz[],
-          ${times(archived.map((one) => one.content.updatedAt))}::timestamptz[],
-          ${texts(archived.map((one) => one.content.data.text))}::text[],
-          ${texts(archived.map((one) => one.operation))}::text[],
-          ${texts(archived.map((one) => one.changedBy))}::text[],
-          ${times(archived.map((one) => one.archivedAt))}::timestamptz[]
+          ${texts(stored.map((one) => one.place.table))}::text[],
+          ${bigints(stored.map((one) => one.place.seq))}::bigint[],
+          ${texts(stored.map((one) => one.place.id))}::text[],
+          ${integers(stored.map((one) => one.version))}::integer[],
+          ${texts(stored.map((one) => one.operation))}::text[],
+          ${texts(stored.map((one) => one.changedBy))}::text[],
+          ${times(stored.map((one) => one.archivedAt))}::timestamptz[]
+        ) AS v (table_name, seq, row_id, version, operation, changed_by, archived_at)
+        JOIN rows r ON r.account_id = ${accountId} AND r.table_name = v.table_name AND r.seq = v.seq
+        UNION ALL
+        SELECT table_name, row_id, version, seq, created_at, updated_at, data, octet_length(data), operation,
+          changed_by, archived_at
+        FROM unnest(
+          ${texts(passing.map((one) => one.place.table))}::text[],
+          ${texts(passing.map((one) => one.place.id))}::text[],
+          ${integers(passing.map((one) => one.version))}::integer[],
+          ${bigints(passing.map((one) => one.place.seq))}::bigint[],
+          ${times(passing.map((one) => one.place.createdAt))}::timestamptz[],
+          ${times(passing.map((one) => one.content.updatedAt))}::timestamptz[],
+          ${texts(passing.map((one) => one.content.data.text))}::text[],
+          ${texts(passing.map((one) => one.operation))}::text[],
+          ${texts(passing.map((one) => one.changedBy))}::text[],
+          ${times(passing.map((one) => one.archivedAt))}::timestamptz[]
         ) AS v (table_name, row_id, version, seq, created_at, updated_at, data, operation, changed_by, archived_at)
       ), account AS (
         UPDATE accounts
