@@ -12,51 +12,49 @@ export const MaintenanceTimes = Context.Reference<{ readonly first: Duration.Inp
 
 const minutesBetween: Record<Task, number> = { sweep: 4, recount: 24 * 60 }
 
+const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const repo = yield* MaintenanceRepo
+    const sweeper = yield* Sweeper
+    const recount = yield* Recount
+    const times = yield* MaintenanceTimes
+
+    const take = <A>(task: Task, work: Effect.Effect<A, Unavailable>) =>
+      Effect.gen(function* () {
+        if (!(yield* repo.claim(task, minutesBetween[task]))) return
+        yield* work
+        yield* repo.finish(task)
+      }).pipe(
+        Effect.catchCause((cause) =>
+          Cause.hasInterrupts(cause)
+            ? Effect.failCause(cause)
+            : Effect.logWarning("Background work broke off", { task }, cause)
+        )
+      )
+
+    const wait = (time: Duration.Input) =>
+      Effect.flatMap(Random.nextBetween(0.8, 1.2), (factor) =>
+        Effect.sleep(Duration.times(Duration.fromInputUnsafe(time), factor))
+      )
+
+    yield* wait(times.first).pipe(
+      Effect.andThen(
+        Effect.forever(
+          take("sweep", sweeper.sweep).pipe(
+            Effect.andThen(take("recount", recount.run)),
+            Effect.andThen(wait(times.every))
+          )
+        )
+      ),
+      Effect.forkScoped
+    )
+  })
+)
+
 /**
  * The background work of the service. It runs on every instance, and of all of them one takes each turn; a failure is
  * logged and tried again at the next turn. It delays neither start nor shutdown.
  */
 export const Maintenance = {
-  layerNoDeps: Layer.effectDiscard(
-    Effect.gen(function* () {
-      const repo = yield* MaintenanceRepo
-      const sweeper = yield* Sweeper
-      const recount = yield* Recount
-      const times = yield* MaintenanceTimes
-
-      const take = <A>(task: Task, work: Effect.Effect<A, Unavailable>) =>
-        Effect.gen(function* () {
-          if (!(yield* repo.claim(task, minutesBetween[task]))) return
-          yield* work
-          yield* repo.finish(task)
-        }).pipe(
-          Effect.catchCause((cause) =>
-            Cause.hasInterrupts(cause)
-              ? Effect.failCause(cause)
-              : Effect.logWarning("Background work broke off", { task }, cause)
-          )
-        )
-
-      const wait = (time: Duration.Input) =>
-        Effect.flatMap(Random.nextBetween(0.8, 1.2), (factor) =>
-          Effect.sleep(Duration.times(Duration.fromInputUnsafe(time), factor))
-        )
-
-      yield* wait(times.first).pipe(
-        Effect.andThen(
-          Effect.forever(
-            take("sweep", sweeper.sweep).pipe(
-              Effect.andThen(take("recount", recount.run)),
-              Effect.andThen(wait(times.every))
-            )
-          )
-        ),
-        Effect.forkScoped
-      )
-    })
-  ),
-
-  get layer() {
-    return this.layerNoDeps.pipe(Layer.provide([MaintenanceRepo.layer, Sweeper.layer, Recount.layer]))
-  }
+  layer: Layer.provide(loop, [MaintenanceRepo.layer, Sweeper.layer, Recount.layer])
 }
