@@ -146,6 +146,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
         operation(
           "Insert or replace a row",
           "Replaces the row whose key fields have the same values, or adds the row. `created` tells which happened. " +
+            "Fields that are left out are gone afterwards: change some fields with update_row or update_where. " +
             "Use it for save-or-replace; it cannot change the values of key fields."
         )
       ),
