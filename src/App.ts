@@ -1,5 +1,5 @@
 import { NodeCrypto } from "@effect/platform-node"
-import { Effect, Layer, Logger, References } from "effect"
+import { Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql/SqlError"
@@ -28,6 +28,8 @@ import { RowsHttp } from "./server/tables/RowsHttp.ts"
 import { RowWrites } from "./server/tables/RowWrites.ts"
 import { Tables } from "./server/tables/Tables.ts"
 import { TablesHttp } from "./server/tables/TablesHttp.ts"
+import { MetricsRoute } from "./server/telemetry/MetricsRoute.ts"
+import { TelemetryLayer } from "./server/telemetry/Telemetry.ts"
 import { Versions } from "./server/versions/Versions.ts"
 import { VersionsHttp } from "./server/versions/VersionsHttp.ts"
 
@@ -64,17 +66,9 @@ export const RoutesLayer = Layer.mergeAll(
   ),
   SystemRoutes,
   SignInRoutes,
+  MetricsRoute,
   RequestsLayer
 ).pipe(Layer.provide(Routes.layer))
-
-const LoggingLayer = Layer.unwrap(
-  Effect.map(Settings, ({ logFormat, logLevel }) =>
-    Layer.merge(
-      Logger.layer([logFormat === "json" ? Logger.consoleJson : Logger.consolePretty()]),
-      Layer.succeed(References.MinimumLogLevel, logLevel)
-    )
-  )
-)
 
 /** The whole service. Its type names all that can keep it from starting. */
 export const App: {
@@ -91,7 +85,7 @@ export const App: {
     Layer.provide(ServerLayer),
     Layer.provide([RateLimiterLayer, Mailer.layer]),
     Layer.provide(DatabaseLayer),
-    Layer.provide(LoggingLayer),
+    Layer.provide(TelemetryLayer),
     Layer.provide([Settings.layer, NodeCrypto.layer])
   )
 }

@@ -9,6 +9,7 @@ import { makeNodeServer } from "../../src/server/http/NodeServer.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { RateLimiter } from "../../src/server/keys/RateLimiter.ts"
 import { Mailer } from "../../src/server/mail/Mailer.ts"
+import { TelemetryLayer } from "../../src/server/telemetry/Telemetry.ts"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { DatabaseLayer } from "./Database.ts"
@@ -19,6 +20,7 @@ export const settingsLayer = (variables: Record<string, string> = {}) =>
     Layer.provide(
       ConfigProvider.layer(
         ConfigProvider.fromUnknown({
+          LOG_LEVEL: "warn",
           LIMIT_WRITES_PER_MINUTE: "1000000",
           LIMIT_READS_PER_MINUTE: "1000000",
           LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "1000000",
@@ -35,6 +37,7 @@ const servicesOn = <A, E>(database: Layer.Layer<A | SqlClient.SqlClient, E>, var
     Layer.provideMerge(RateLimiter.layerPostgres),
     Layer.provideMerge(Mailer.layerMemory),
     Layer.provideMerge(database),
+    Layer.provideMerge(TelemetryLayer),
     Layer.provideMerge(settingsLayer(variables)),
     Layer.provideMerge(NodeCrypto.layer)
   )

@@ -5,6 +5,8 @@ import { Authentication, CallClass, CurrentKey } from "../../api/Authentication.
 import * as Key from "../../domain/Key.ts"
 import { RateLimited, Unauthenticated } from "../../domain/Problem.ts"
 import { RateLimiter, rateLimitHeaders } from "../keys/RateLimiter.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
 
 const unauthenticated = () => new Unauthenticated({ detail: "The API key is missing or not valid." })
 
@@ -25,6 +27,7 @@ export const AuthenticationLayer = Layer.effect(
           if (Option.isNone(accountId)) return yield* unauthenticated()
           const hash = yield* Effect.orDie(digest.digest(Digest.sha256, utf8.encode(text)))
           const admission = yield* limiter.admit({ accountId: accountId.value, hash, class: callClass })
+          yield* Metrics.rateLimitVerdict(callClass, admission._tag)
           if (admission._tag === "Unknown") return yield* unauthenticated()
           const headers = rateLimitHeaders(admission)
           yield* HttpEffect.appendPreResponseHandler((_request, response) =>
@@ -37,6 +40,9 @@ export const AuthenticationLayer = Layer.effect(
               retry_after: admission.retryAfter
             })
           }
+          const record = yield* CurrentRequest
+          record.accountId = admission.key.accountId
+          record.keyId = admission.key.id
           return yield* Effect.provideService(httpEffect, CurrentKey, { ...admission.key, now: admission.now })
         })
       }

@@ -5,17 +5,19 @@ import { Problems } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
 import { internalError, invalidToken } from "../../domain/Problem.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
 import { isProblem, renderProblem, schemaProblem } from "./RenderProblem.ts"
 import { Routes } from "./Routes.ts"
 
-/** Renders what an endpoint fails with. A defect is logged here, with the request's id, and says nothing of the inside. */
+/** Renders what an endpoint fails with. A defect goes to the request's log line, and says nothing of the inside. */
 export const ProblemsLayer = Layer.effect(
   Problems,
   Effect.gen(function* () {
     const routes = yield* Routes
     const pulse = yield* DatabasePulse
 
-    return Problems.of((httpEffect, { endpoint }) => {
+    return Problems.of((httpEffect, { endpoint, group }) => {
+      const operation = `${group.identifier}.${endpoint.identifier}`
       const hidesBody = Context.get(endpoint.annotations, BadBodyIsInvalidToken)
 
       const render = (error: unknown) => {
@@ -31,13 +33,21 @@ export const ProblemsLayer = Layer.effect(
         const failure = cause.reasons.find(Cause.isFailReason)
         if (failure !== undefined) return render(failure.error)
         if (Cause.hasInterrupts(cause)) return Effect.failCause(cause as Cause.Cause<never>)
-        return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(internalError()))
+        return Effect.flatMap(CurrentRequest, (request) => {
+          request.cause = cause
+          return renderProblem(internalError())
+        })
       })
 
-      if (!endpoint.path.includes(":table")) return answered
+      const named = Effect.flatMap(CurrentRequest, (request) => {
+        request.operation = operation
+        return answered
+      })
+
+      if (!endpoint.path.includes(":table")) return named
       // Names with a leading underscore are the service's own: such an address is an operation or nothing at all.
       return Effect.flatMap(HttpRouter.RouteContext, ({ params }) => {
-        if (params["table"]?.startsWith("_") !== true) return answered
+        if (params["table"]?.startsWith("_") !== true) return named
         return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
           renderProblem(routes.refusal(request.method, request.url))
         )

@@ -5,7 +5,7 @@ import { jsonIssueOf } from "../../api/JsonBody.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
 import { internalError, InvalidRequest, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
 import { fieldIssues } from "./FieldIssues.ts"
-import { RequestId } from "./RequestId.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
 
 /** A declared failure: an instance of one of the classes of `domain/Problem.ts`. */
 export interface Problem extends HttpServerRespondable.Respondable {
@@ -18,11 +18,12 @@ export const isProblem = (value: unknown): value is Problem =>
 
 /** The problem's response, with the request's id and the headers that its status calls for. */
 export const renderProblem = (problem: Problem): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
-  Effect.flatMap(RequestId, (request_id) =>
-    HttpServerRespondable.toResponse(Object.assign(problem, { request_id })).pipe(
+  Effect.flatMap(CurrentRequest, (request) => {
+    request.code = problem.code
+    return HttpServerRespondable.toResponse(Object.assign(problem, { request_id: request.id })).pipe(
       Effect.map(HttpServerResponse.setHeaders(headersOf(problem)))
     )
-  )
+  })
 
 const headersOf = (problem: Problem): Record<string, string> => {
   switch (problem.status) {

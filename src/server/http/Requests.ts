@@ -3,9 +3,10 @@ import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { internalError, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import type { RequestRecord } from "./CurrentRequest.ts"
 import { namesLoopback } from "./Peer.ts"
 import { renderProblem } from "./RenderProblem.ts"
-import { RequestId } from "./RequestId.ts"
+import { logged } from "./RequestLog.ts"
 import { Routes } from "./Routes.ts"
 
 const isUnknownRoute = (error: unknown): boolean =>
@@ -27,6 +28,7 @@ export const RequestsLayer = HttpRouter.middleware(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const id = uuidV7Unsafe()
+        const record: RequestRecord = { id }
         const answered = Effect.gen(function* () {
           if (localMode && !namesLoopback(request)) {
             const detail = "This service answers for its own machine only, at localhost or 127.0.0.1."
@@ -43,13 +45,11 @@ export const RequestsLayer = HttpRouter.middleware(
             const failure = cause.reasons.find(Cause.isFailReason)
             if (failure !== undefined && isUnknownRoute(failure.error)) return unrouted(request)
             if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
-            return Effect.andThen(Effect.logError("A request failed", cause), renderProblem(internalError()))
+            record.cause = cause
+            return renderProblem(internalError())
           })
         })
-        const response = yield* answered.pipe(
-          Effect.provideService(RequestId, id),
-          Effect.annotateLogs({ request_id: id })
-        )
+        const response = yield* logged(record, request, routes.operation, answered)
         return HttpServerResponse.setHeaders(response, {
           // Answers hold what one account stored, or secrets that are shown once.
           "cache-control": "no-store",

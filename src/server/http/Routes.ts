@@ -30,19 +30,22 @@ export class Routes extends Context.Service<
     readonly allowed: (url: string) => ReadonlyArray<string>
     /** Whether an address can be routed as it is spelled. */
     readonly isRoutable: (url: string) => boolean
+    /** What a request asks for, in words that hold nothing of the caller's: `rows.query`, or the route's own pattern. */
+    readonly operation: (method: string, url: string) => string
   }
 >()("agent-memory/server/http/Routes") {
   static readonly layer = Layer.sync(Routes, () => {
-    const patterns: Array<{ readonly method: string; readonly pattern: RegExp }> = []
-    const add = (method: string, path: string) => {
+    const patterns: Array<{ readonly method: string; readonly pattern: RegExp; readonly operation: string }> = []
+    const add = (method: string, path: string, operation = `${method} ${path}`) => {
       const source = path.replaceAll(/:table/g, "[^/_][^/]*").replaceAll(/:[a-z]+/g, "[^/]+")
-      patterns.push({ method, pattern: new RegExp(`^${source}$`) })
+      patterns.push({ method, pattern: new RegExp(`^${source}$`), operation })
     }
     HttpApi.reflect(Api, {
       onGroup: () => undefined,
-      onEndpoint: ({ endpoint }) => add(endpoint.method, endpoint.path)
+      onEndpoint: ({ endpoint, group }) =>
+        add(endpoint.method, endpoint.path, `${group.identifier}.${endpoint.identifier}`)
     })
-    for (const path of ["/health", "/ready", "/openapi.json", "/sign-in"]) add("GET", path)
+    for (const path of ["/health", "/ready", "/openapi.json", "/sign-in", "/metrics"]) add("GET", path)
     add("POST", "/sign-in")
 
     const allowed = (url: string): ReadonlyArray<string> => {
@@ -60,6 +63,14 @@ export class Routes extends Context.Service<
       return Object.assign(new MethodNotAllowed({ detail: `${method} is not allowed here, but ${allow}.` }), { allow })
     }
 
-    return Routes.of({ refusal, allowed, isRoutable: (url) => pathOf(url) !== undefined })
+    const operation = (method: string, url: string): string => {
+      const path = pathOf(url)
+      const wanted = method === "HEAD" ? "GET" : method
+      const found =
+        path === undefined ? undefined : patterns.find(({ method, pattern }) => method === wanted && pattern.test(path))
+      return found?.operation ?? (method === "OPTIONS" ? "OPTIONS" : "unmatched")
+    }
+
+    return Routes.of({ refusal, allowed, operation, isRoutable: (url) => pathOf(url) !== undefined })
   })
 }

@@ -4,6 +4,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { makeEmbedded } from "./EmbeddedPostgres.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
 import { migrate } from "./Migrations.ts"
 
 /** The database cannot be used; the message says what to look at. */
@@ -83,6 +84,7 @@ export const DatabaseLayer = Layer.effectContext(
         (error) => new DatabaseProblem({ message: `The database could not be migrated: ${error.message}` })
       )
     )
+    yield* Metrics.databaseConnections(session.maxConnections)
     return Context.make(PgClient.PgClient, client).pipe(
       Context.add(SqlClient.SqlClient, client),
       Context.add(DataPlace, { description })

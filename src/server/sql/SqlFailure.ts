@@ -1,6 +1,7 @@
 import { Cause, Context, Effect, Predicate, Schedule, Schema, Stream } from "effect"
 import { SqlError, type SqlClient } from "effect/sql"
 import { Unavailable } from "../../domain/Problem.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
 
 /** A statement's failures after {@link refine}: an outage is told, everything else is a defect. */
 export type Refined<E> = Exclude<E, SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError> | Unavailable
@@ -43,9 +44,10 @@ const unreachable = Effect.suspend(() =>
 const settle = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, Refined<E>, R> =>
   Effect.catch(effect, (error): Effect.Effect<never, Refined<E>> => {
     if (SqlError.isSqlError(error)) {
-      return isOutage(error)
+      const answer = isOutage(error)
         ? Effect.logWarning("The database cannot be reached", error.reason._tag).pipe(Effect.andThen(unreachable))
         : Effect.die(error)
+      return Effect.andThen(Metrics.databaseFailed(error.reason._tag), answer)
     }
     if (Schema.isSchemaError(error) || Cause.isNoSuchElementError(error)) return Effect.die(error)
     return Effect.fail(error as Refined<E>)
@@ -60,9 +62,11 @@ export const refine = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
     inside
       ? settle(effect)
       : settle(
-          Effect.sandbox(effect).pipe(
-            Effect.retry({ schedule: contention, while: (cause) => cause.reasons.some(isContended) }),
-            Effect.catch((cause) => Effect.failCause(cause))
+          Metrics.databaseOperation(
+            Effect.sandbox(effect).pipe(
+              Effect.retry({ schedule: contention, while: (cause) => cause.reasons.some(isContended) }),
+              Effect.catch((cause) => Effect.failCause(cause))
+            )
           )
         )
   )

@@ -6,6 +6,8 @@ import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { transact } from "../sql/SqlFailure.ts"
+import { linkCurrentSpan } from "../telemetry/Links.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
 import { selectorOf } from "./ApplyWrite.ts"
 import {
@@ -24,6 +26,8 @@ import { WritesRepo } from "./WritesRepo.ts"
 interface Pending {
   readonly request: WriteRequest
   readonly answer: Deferred.Deferred<WriteAnswer, WriteFailure | Unavailable>
+  /** The caller's: its trace and request id. */
+  readonly context: Context.Context<never>
   isAbandoned: boolean
 }
 
@@ -61,6 +65,7 @@ export class Writes extends Context.Service<
       const { limits } = yield* Settings
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
+      yield* Metrics.writeQueue(() => lanes.values().reduce((sum, { queue }) => sum + queue.length, 0))
 
       const laneOf = (accountId: string): Lane => {
         const known = lanes.get(accountId)
@@ -162,14 +167,17 @@ export class Writes extends Context.Service<
           limits.idempotencyHours
         )
         if (committed === "stale") return undefined
+        yield* Metrics.writeCommitted
         return { outcomes, state: workspace.account, overfull: archives.isOverfull(committed) }
       })
 
       const carryOut = Effect.fn("Writes.carryOut")(function* (
         accountId: string,
         lane: Lane,
-        requests: ReadonlyArray<WriteRequest>
+        group: ReadonlyArray<Pending>
       ) {
+        yield* linkCurrentSpan(group.slice(1).map(({ context }) => context))
+        const requests = group.map(({ request }) => request)
         let known = lane.state
         lane.state = undefined
         for (let count = 0; count < optimisticAttempts; count++) {
@@ -179,6 +187,7 @@ export class Writes extends Context.Service<
             return done
           }
           known = undefined
+          yield* Metrics.writeRetried
         }
         // Other instances keep winning the race for this account: hold its lock, so that this turn is ours.
         const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, requests, undefined))
@@ -198,14 +207,9 @@ export class Writes extends Context.Service<
 
       const runGroup: (accountId: string, lane: Lane, group: ReadonlyArray<Pending>) => Effect.Effect<void> =
         Effect.fnUntraced(function* (accountId, lane, group) {
+          yield* Metrics.writeGroup(group.length)
           const exit = yield* Effect.exit(
-            pulse.guard(
-              carryOut(
-                accountId,
-                lane,
-                group.map((pending) => pending.request)
-              )
-            )
+            Effect.provideContext(pulse.guard(carryOut(accountId, lane, group)), group[0]!.context)
           )
           if (Exit.isSuccess(exit)) {
             answerAll(group, exit.value.outcomes)
@@ -254,7 +258,8 @@ export class Writes extends Context.Service<
           Effect.fnUntraced(function* (restore) {
             const answer = Deferred.makeUnsafe<WriteAnswer, WriteFailure | Unavailable>()
             const lane = laneOf(request.accountId)
-            const pending: Pending = { request, answer, isAbandoned: false }
+            const context = yield* Effect.context<never>()
+            const pending: Pending = { request, answer, context, isAbandoned: false }
             lane.queue.push(pending)
             if (!lane.isDraining) {
               lane.isDraining = true

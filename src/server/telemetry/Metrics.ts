@@ -1,0 +1,216 @@
+import { Effect, Exit, Metric } from "effect"
+import type { Scope } from "effect"
+
+// Labels have few values each: names of tables and ids would make as many series.
+
+const seconds = { unit: "seconds" }
+const bytes = { unit: "bytes" }
+const latencyBoundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** The series of one metric, made when they are first needed. */
+const family = <M>(make: (...labels: ReadonlyArray<string>) => M): ((...labels: ReadonlyArray<string>) => M) => {
+  const series = new Map<string, M>()
+  return (...labels) => {
+    const key = labels.join(" ")
+    const known = series.get(key)
+    if (known !== undefined) return known
+    const made = make(...labels)
+    series.set(key, made)
+    return made
+  }
+}
+
+const counter = (name: string, description: string, attributes: Record<string, string> = {}) =>
+  Metric.counter(name, { description, incremental: true, attributes })
+
+const requestsTotal = family((operation, status) =>
+  counter(
+    "agent_memory_http_requests_total",
+    "Requests answered, by operation and status (499: the client went away).",
+    {
+      operation: operation!,
+      status: status!
+    }
+  )
+)
+const requestDuration = family((operation, status) =>
+  Metric.histogram("agent_memory_http_request_duration_seconds", {
+    description: "Time from a request's head until its answer is ready, in seconds, by operation and status.",
+    attributes: { operation: operation!, status: status!, ...seconds },
+    boundaries: latencyBoundaries
+  })
+)
+const requestsInFlight = Metric.gauge("agent_memory_http_requests_in_flight", {
+  description: "Requests being answered now."
+})
+const verdicts = family((requestClass, verdict) =>
+  counter("agent_memory_rate_limit_verdicts_total", "Verdicts on requests that showed a key, by class and verdict.", {
+    class: requestClass!,
+    verdict: verdict!
+  })
+)
+const operationsInFlight = Metric.gauge("agent_memory_database_operations_in_flight", {
+  description: "Statements and transactions that hold or wait for a database connection now."
+})
+const connectionsMax = Metric.gauge("agent_memory_database_connections_max", {
+  description: "Database connections that this process may open."
+})
+const operationDuration = Metric.histogram("agent_memory_database_operation_duration_seconds", {
+  description: "Time of a statement or transaction in seconds, waiting for a connection and retries included.",
+  attributes: seconds,
+  boundaries: latencyBoundaries
+})
+const databaseFailures = family((reason) =>
+  counter("agent_memory_database_failures_total", "Statements and transactions that failed, by reason.", {
+    reason: reason!
+  })
+)
+const writesQueued = Metric.gauge("agent_memory_write_queue_length", {
+  description: "Writes that wait for their account's turn."
+})
+const groupWrites = Metric.histogram("agent_memory_write_group_size", {
+  description: "Writes carried out together for one account.",
+  boundaries: [1, 2, 3, 5, 10, 20, 50, 100, 200]
+})
+const commits = counter("agent_memory_write_commits_total", "Commits of groups of writes.")
+const staleRetries = counter(
+  "agent_memory_write_stale_retries_total",
+  "Attempts repeated because the account had changed since it was read."
+)
+const sweeps = family((kind) =>
+  counter("agent_memory_sweeps_total", "Sweeps of expired data, by kind.", { kind: kind! })
+)
+const sweptRows = family((kind) =>
+  counter("agent_memory_swept_rows_total", "Rows removed by sweeps of expired data, by kind.", { kind: kind! })
+)
+const residentMemory = Metric.gauge("agent_memory_process_resident_memory_bytes", {
+  description: "Memory of the process that is resident, in bytes.",
+  attributes: bytes
+})
+const heapUsed = Metric.gauge("agent_memory_process_heap_used_bytes", {
+  description: "JavaScript heap in use, in bytes.",
+  attributes: bytes
+})
+const cpu = counter(
+  "agent_memory_process_cpu_seconds_total",
+  "CPU time that the process has used since it started, in seconds.",
+  seconds
+)
+const eventLoopLag = Metric.histogram("agent_memory_event_loop_lag_seconds", {
+  description: "How late a timer of 250 ms fires, in seconds: what one synchronous step delays everything else by.",
+  attributes: seconds,
+  boundaries: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+})
+const buildInfo = (version: string) =>
+  Metric.gauge("agent_memory_build_info", { description: "1, labelled with the version.", attributes: { version } })
+
+const record = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<void> =>
+  Effect.withFiber((fiber) => {
+    metric.updateUnsafe(value, fiber.context)
+    return Exit.void
+  })
+
+const nothing = () => undefined
+
+/** A metric that is read when somebody asks for it, until the scope ends. */
+const observedState = <S>(metric: Metric.Metric<number, S>, get: () => S): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.contextWith((context) =>
+        Effect.sync(() => Metric.registerUnsafe(metric, context, { get, update: nothing, modify: nothing }))
+      ),
+      (registration) => Effect.sync(registration.remove)
+    )
+  )
+
+const observed = (gauge: Metric.Gauge<number>, read: () => number) => observedState(gauge, () => ({ value: read() }))
+
+const inFlight = { requests: 0, operations: 0 }
+
+/** Counts a request; `duration` is in milliseconds. */
+export const requestAnswered = (operation: string, status: number, duration: number): Effect.Effect<void> =>
+  Effect.withFiber(({ context }) => {
+    const code = String(status)
+    requestsTotal(operation, code).updateUnsafe(1, context)
+    requestDuration(operation, code).updateUnsafe(duration / 1000, context)
+    return Exit.void
+  })
+
+/** Counts a request as being answered until `end`. */
+export const requestBegun = (): { readonly end: () => void } => {
+  inFlight.requests++
+  return { end: () => void inFlight.requests-- }
+}
+
+/** Counts what the rate limiter said. */
+export const rateLimitVerdict = (
+  requestClass: "read" | "write",
+  verdict: "Admitted" | "Passed" | "Limited" | "Unknown"
+): Effect.Effect<void> => record(verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase()), 1)
+
+/** Measures an effect that needs one database connection. */
+export const databaseOperation = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiber(({ context }) => {
+    const start = performance.now()
+    inFlight.operations++
+    return Effect.onExit(effect, () => {
+      inFlight.operations--
+      operationDuration.updateUnsafe((performance.now() - start) / 1000, context)
+      return Exit.void
+    })
+  })
+
+/** Counts a failure of the database by the tag of its reason. */
+export const databaseFailed = (reason: string): Effect.Effect<void> => record(databaseFailures(reason), 1)
+
+/** Tells how many connections the pool may have, until the scope ends. */
+export const databaseConnections = (max: number): Effect.Effect<void, never, Scope.Scope> =>
+  observed(connectionsMax, () => max)
+
+/** Tells how many writes wait, until the scope ends. */
+export const writeQueue = (length: () => number): Effect.Effect<void, never, Scope.Scope> =>
+  observed(writesQueued, length)
+
+/** Counts a group of writes that is carried out together. */
+export const writeGroup = (size: number): Effect.Effect<void> => record(groupWrites, size)
+
+/** Counts a commit of a group of writes. */
+export const writeCommitted: Effect.Effect<void> = record(commits, 1)
+
+/** Counts an attempt that was made in vain. */
+export const writeRetried: Effect.Effect<void> = record(staleRetries, 1)
+
+/** Counts a sweep of expired data, and the rows that it removed. `kind` is a fixed word such as `versions`. */
+export const swept = (kind: string, rows: number): Effect.Effect<void> =>
+  Effect.andThen(record(sweeps(kind), 1), record(sweptRows(kind), rows))
+
+const lagInterval = 250
+
+/** What the process as a whole tells: memory, CPU time, how late timers are, and the totals of all the above at 0. */
+export const processMetrics = (version: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const context = yield* Effect.context<never>()
+    yield* observed(buildInfo(version), () => 1)
+    yield* observed(residentMemory, () => process.memoryUsage.rss())
+    yield* observed(heapUsed, () => process.memoryUsage().heapUsed)
+    yield* observedState(cpu, () => {
+      const { system, user } = process.cpuUsage()
+      return { count: (system + user) / 1_000_000, incremental: true }
+    })
+    yield* observed(requestsInFlight, () => inFlight.requests)
+    yield* observed(operationsInFlight, () => inFlight.operations)
+    yield* record(commits, 0)
+    yield* record(staleRetries, 0)
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        let due = performance.now() + lagInterval
+        const timer = setInterval(() => {
+          const now = performance.now()
+          eventLoopLag.updateUnsafe(Math.max(0, now - due) / 1000, context)
+          due = now + lagInterval
+        }, lagInterval)
+        return timer.unref()
+      }),
+      (timer) => Effect.sync(() => clearInterval(timer))
+    )
+  })
