@@ -149,6 +149,8 @@ export class Evaluation {
         if (known === undefined) sizes.set(place.id, { before: content.data.bytes, index })
         else known.index = index
       }
+      // A restored row that was deleted archives nothing, and can be larger than a limit that was lowered since.
+      if (write.action === "restore" && !sizes.has(write.id)) sizes.set(write.id, { before: 0, index })
       if (workspace.storageBytes > storage || workspace.rowCount(table) > rows) grownBy = index
       answers.push(
         isBatch ? `{"index":${index},"action":"${write.action}","result":${answer.success.text}}` : answer.success.text
