@@ -2,14 +2,18 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Rows } from "../../src/server/tables/Rows.ts"
 import { RowWrites, type Caller } from "../../src/server/tables/RowWrites.ts"
+import { DatabasePulse } from "../../src/server/sql/DatabasePulse.ts"
 import { DatabaseUrl, poolOf } from "./Database.ts"
+import { settingsLayer } from "./TestService.ts"
 
-/** Another instance of the service on the suite's database: with its own pool and nothing remembered. */
-export const anotherInstance = Effect.gen(function* () {
+/** Another instance of the service on the suite's database: with its own settings and pool, and nothing remembered. */
+export const anotherInstance = Effect.fnUntraced(function* (variables: Record<string, string> = {}) {
   const { url } = yield* DatabaseUrl
   const pool = Layer.effect(SqlClient.SqlClient, poolOf(url))
   const context = yield* Layer.build(
-    Layer.fresh(Layer.merge(RowWrites.layer, Rows.layer)).pipe(Layer.provide(Layer.fresh(pool)))
+    Layer.fresh(
+      Layer.merge(RowWrites.layer, Rows.layer).pipe(Layer.provide(DatabasePulse.layer), Layer.provide(pool))
+    ).pipe(Layer.provide(settingsLayer(variables)))
   )
   return { rowWrites: Context.get(context, RowWrites), rows: Context.get(context, Rows) }
 })

@@ -21,6 +21,13 @@ const held = Effect.fnUntraced(function* (accountId: string) {
   return counted!
 })
 
+const variables = {
+  LIMIT_TABLES: "20",
+  LIMIT_ROWS_PER_TABLE: "120",
+  LIMIT_STORAGE_BYTES: "50000",
+  LIMIT_ROW_BYTES: "4000"
+}
+
 /** 200 writes at once through one or two instances: what each of them answered. */
 const race = Effect.fnUntraced(function* (
   instances: number,
@@ -31,7 +38,7 @@ const race = Effect.fnUntraced(function* (
   ) => Effect.Effect<unknown, { readonly code: string }, SqlClient.SqlClient>
 ) {
   const all = [yield* RowWrites]
-  while (all.length < instances) all.push((yield* anotherInstance).rowWrites)
+  while (all.length < instances) all.push((yield* anotherInstance(variables)).rowWrites)
   const codes = yield* Effect.forEach(
     Array.from({ length: 200 }, (_, index) => index),
     (index) =>
@@ -47,13 +54,6 @@ const race = Effect.fnUntraced(function* (
     refusals: [...new Set(codes.filter((code) => code !== "stored"))]
   }
 })
-
-const variables = {
-  LIMIT_TABLES: "20",
-  LIMIT_ROWS_PER_TABLE: "120",
-  LIMIT_STORAGE_BYTES: "50000",
-  LIMIT_ROW_BYTES: "4000"
-}
 
 layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200 parallel writes", (it) => {
   for (const instances of [1, 2, 3]) {

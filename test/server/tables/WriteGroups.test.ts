@@ -129,60 +129,59 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   )
 })
 
-layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "3", LIMIT_TABLES: "2" }), { excludeTestServices: true })(
-  "What an instance remembers of an account",
-  (it) => {
-    it.effect("refuses nothing: another instance may have made room since", () =>
-      Effect.gen(function* () {
-        const { accountId } = yield* newAccount
-        const here = yield* RowWrites
-        const there = (yield* anotherInstance).rowWrites
-        const caller = yield* callerNow(accountId, "notes")
-        const add = { action: "add", row: json('{"a":1}') } as const
-        for (let n = 0; n < 3; n++) yield* here.write(caller, add)
-        const refused = yield* Effect.flip(here.write(caller, add))
-        assert.strictEqual(refused.code, "row_limit")
-        yield* there.write(caller, { action: "delete", filter: json('{"a":1}') })
-        yield* here.write(caller, add)
-        assert.strictEqual((yield* rowsOf(accountId, "notes")).length, 1)
-      })
-    )
+const variables = { LIMIT_ROWS_PER_TABLE: "3", LIMIT_TABLES: "2" }
 
-    it.effect("lets nothing through: another instance may have filled it since", () =>
-      Effect.gen(function* () {
-        const { accountId } = yield* newAccount
-        const here = yield* RowWrites
-        const there = (yield* anotherInstance).rowWrites
-        const caller = yield* callerNow(accountId, "notes")
-        const add = { action: "add", row: json('{"a":1}') } as const
-        yield* here.write(caller, add)
-        for (let n = 0; n < 2; n++) yield* there.write(caller, add)
-        assert.strictEqual((yield* Effect.flip(here.write(caller, add))).code, "row_limit")
-        const other = yield* callerNow(accountId, "other")
-        yield* there.write(other, add)
-        const third = yield* callerNow(accountId, "third")
-        assert.strictEqual((yield* Effect.flip(here.write(third, add))).code, "table_limit")
-        assert.isUndefined(yield* countersFault(accountId))
-      })
-    )
+layer(servicesLayer(variables), { excludeTestServices: true })("What an instance remembers of an account", (it) => {
+  it.effect("refuses nothing: another instance may have made room since", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const here = yield* RowWrites
+      const there = (yield* anotherInstance(variables)).rowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const add = { action: "add", row: json('{"a":1}') } as const
+      for (let n = 0; n < 3; n++) yield* here.write(caller, add)
+      const refused = yield* Effect.flip(here.write(caller, add))
+      assert.strictEqual(refused.code, "row_limit")
+      yield* there.write(caller, { action: "delete", filter: json('{"a":1}') })
+      yield* here.write(caller, add)
+      assert.strictEqual((yield* rowsOf(accountId, "notes")).length, 1)
+    })
+  )
 
-    it.effect("is not what a write acts on: patches and idempotency keys of another instance count", () =>
-      Effect.gen(function* () {
-        const { accountId } = yield* newAccount
-        const here = yield* RowWrites
-        const there = (yield* anotherInstance).rowWrites
-        const caller = yield* callerNow(accountId, "notes")
-        const keyed = yield* callerNow(accountId, "notes", "once")
-        yield* here.write(caller, { action: "add", row: json('{"a":1,"n":0}') })
-        yield* there.write(caller, { action: "update_where", filter: json('{"a":1}'), patch: json('{"n":1}') })
-        const first = yield* there.write(keyed, { action: "add", row: json('{"a":2}') })
-        const again = yield* here.write(keyed, { action: "add", row: json('{"a":2}') })
-        assert.deepStrictEqual(again, { body: first.body, replayed: true })
-        yield* here.write(caller, { action: "update_where", filter: json('{"n":1}'), patch: json('{"m":2}') })
-        const rows = yield* rowsOf(accountId, "notes")
-        assert.strictEqual(rows.length, 2)
-        assert.deepInclude(rows[0], { a: 1, n: 1, m: 2 })
-      })
-    )
-  }
-)
+  it.effect("lets nothing through: another instance may have filled it since", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const here = yield* RowWrites
+      const there = (yield* anotherInstance(variables)).rowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const add = { action: "add", row: json('{"a":1}') } as const
+      yield* here.write(caller, add)
+      for (let n = 0; n < 2; n++) yield* there.write(caller, add)
+      assert.strictEqual((yield* Effect.flip(here.write(caller, add))).code, "row_limit")
+      const other = yield* callerNow(accountId, "other")
+      yield* there.write(other, add)
+      const third = yield* callerNow(accountId, "third")
+      assert.strictEqual((yield* Effect.flip(here.write(third, add))).code, "table_limit")
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("is not what a write acts on: patches and idempotency keys of another instance count", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const here = yield* RowWrites
+      const there = (yield* anotherInstance(variables)).rowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const keyed = yield* callerNow(accountId, "notes", "once")
+      yield* here.write(caller, { action: "add", row: json('{"a":1,"n":0}') })
+      yield* there.write(caller, { action: "update_where", filter: json('{"a":1}'), patch: json('{"n":1}') })
+      const first = yield* there.write(keyed, { action: "add", row: json('{"a":2}') })
+      const again = yield* here.write(keyed, { action: "add", row: json('{"a":2}') })
+      assert.deepStrictEqual(again, { body: first.body, replayed: true })
+      yield* here.write(caller, { action: "update_where", filter: json('{"n":1}'), patch: json('{"m":2}') })
+      const rows = yield* rowsOf(accountId, "notes")
+      assert.strictEqual(rows.length, 2)
+      assert.deepInclude(rows[0], { a: 1, n: 1, m: 2 })
+    })
+  )
+})

@@ -1,0 +1,78 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { anotherInstance, callerNow } from "../../support/Instances.ts"
+import { countersFault } from "../../support/ModelRun.ts"
+import { newAccount, servicesLayer } from "../../support/TestService.ts"
+
+const json = JsonText.trusted
+const idOf = (text: string) => (JSON.parse(text) as { id: string }).id
+
+const lowered = {
+  LIMIT_TABLES: "1",
+  LIMIT_ROWS_PER_TABLE: "2",
+  LIMIT_STORAGE_BYTES: "300",
+  LIMIT_ROW_BYTES: "100"
+}
+
+layer(servicesLayer(), { excludeTestServices: true })("An account above limits that were lowered since", (it) => {
+  const above = Effect.gen(function* () {
+    const { accountId } = yield* newAccount
+    const before = yield* RowWrites
+    const ids: Array<string> = []
+    for (const table of ["notes", "other"]) {
+      const caller = yield* callerNow(accountId, table)
+      for (let n = 0; n < 4; n++) {
+        const row = json(`{"n":${n},"text":"${"x".repeat(200)}"}`)
+        ids.push(idOf((yield* before.write(caller, { action: "add", row })).body.text))
+      }
+    }
+    const caller = yield* callerNow(accountId, "notes")
+    const { rowWrites } = yield* anotherInstance(lowered)
+    return { accountId, caller, id: ids[0]!, rowWrites }
+  })
+
+  it.effect("may shrink and stay the same, row by row and in a batch", () =>
+    Effect.gen(function* () {
+      const { accountId, caller, id, rowWrites } = yield* above
+      const patch = (text: string) => rowWrites.write(caller, { action: "update_row", id, patch: json(text) })
+      yield* patch(`{"text":"${"y".repeat(200)}"}`)
+      yield* patch(`{"text":"${"y".repeat(150)}"}`)
+      assert.strictEqual((yield* Effect.flip(patch('{"more":1}'))).code, "row_too_large")
+      yield* patch('{"text":""}')
+      yield* rowWrites.batch(caller, [
+        { action: "add", row: json('{"n":9}') },
+        { action: "delete", filter: json('{"n":1}') }
+      ])
+      yield* rowWrites.write(caller, { action: "delete", filter: json('{"n":2}') })
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("may not grow", () =>
+    Effect.gen(function* () {
+      const { accountId, caller, rowWrites } = yield* above
+      const add = (table: string) => rowWrites.write({ ...caller, table }, { action: "add", row: json("{}") })
+      assert.strictEqual((yield* Effect.flip(add("third"))).code, "table_limit")
+      assert.strictEqual((yield* Effect.flip(add("notes"))).code, "row_limit")
+      yield* rowWrites.batch(caller, [
+        { action: "delete", filter: json('{"n":0}') },
+        { action: "delete", filter: json('{"n":1}') },
+        { action: "delete", filter: json('{"n":2}') }
+      ])
+      assert.strictEqual((yield* Effect.flip(add("notes"))).code, "storage_limit")
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("may not restore a deleted row that is too large by now", () =>
+    Effect.gen(function* () {
+      const { accountId, caller, id, rowWrites } = yield* above
+      yield* rowWrites.write(caller, { action: "delete", filter: json(`{"id":"${id}"}`) })
+      const refused = yield* Effect.flip(rowWrites.write(caller, { action: "restore", id, version: 1 }))
+      assert.deepInclude({ code: refused.code, status: refused.status }, { code: "row_too_large", status: 400 })
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+})
