@@ -1,0 +1,171 @@
+import { assert, type Vitest } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { countersFault } from "../../support/ModelRun.ts"
+import { call } from "../../support/ServiceProcess.ts"
+import {
+  having,
+  magicLinkToken,
+  newKey,
+  newKeys,
+  overBoth,
+  revoke,
+  rowLimit,
+  signIn,
+  TwoInstances,
+  verify,
+  whileRedisLasts
+} from "./TwoInstances.ts"
+
+interface Rows {
+  readonly rows: ReadonlyArray<Record<string, unknown>>
+}
+
+/** The account that a key names. */
+export const accountOf = (key: string) => key.split("_")[2] ?? ""
+
+const add = (url: string, key: string, table = "notes") => call(`${url}/v1/${table}`, { key, body: '{"text":"hello"}' })
+
+/** What two processes on one database hold together, whatever store the rate limits have. */
+export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient.SqlClient>) => {
+  it.effect("count the requests of a key as one instance does", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const main = yield* signIn(two[1].url, "limits@example.com")
+      const check = Effect.gen(function* () {
+        const { api_key: key } = yield* newKey(two[0].url, main)
+        const [took, replies] = yield* Effect.timed(overBoth(two, 40, (url) => add(url, key)))
+        // A slow machine regains tokens meanwhile, one every two seconds.
+        const regained = Math.floor(Duration.toMillis(took) / 2000)
+        assert.isAtLeast(having(replies, 201), 30)
+        assert.isAtMost(having(replies, 201), 30 + regained)
+        assert.strictEqual(having(replies, 201) + having(replies, 429), 40)
+      })
+      yield* whileRedisLasts(two, check)
+    })
+  )
+
+  it.effect("let all of 30 writes through, refuse the 31st, and the next one after Retry-After again", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const main = yield* signIn(two[1].url, "retry@example.com")
+      const check = Effect.gen(function* () {
+        const { api_key: key } = yield* newKey(two[0].url, main)
+        assert.strictEqual(having(yield* overBoth(two, 30, (url) => add(url, key)), 201), 30)
+        const refusals = yield* overBoth(two, 20, (url) => add(url, key)).pipe(
+          Effect.repeat({ until: (replies) => having(replies, 429) === 20 })
+        )
+        const waits = refusals.map(({ headers }) => Number(headers.get("retry-after")))
+        for (const wait of waits) assert.isTrue(wait === 1 || wait === 2, String(wait))
+        yield* Effect.sleep(Duration.seconds(Math.max(...waits)))
+        const next = yield* add(two[1].url, key)
+        assert.strictEqual(next.status, 201)
+        assert.strictEqual(next.headers.get("ratelimit-policy"), '"writes";q=30;w=60')
+        const reads = yield* call(`${two[0].url}/v1/notes/count`, { key })
+        assert.strictEqual(reads.headers.get("ratelimit"), '"reads";r=59;t=1')
+      })
+      yield* whileRedisLasts(two, check)
+    })
+  )
+
+  it.effect("refuse a revoked key with the first request after the answer", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const main = yield* signIn(two[0].url, "revoke@example.com")
+      for (const [here, there] of [two, two.toReversed()]) {
+        for (let round = 0; round < 5; round++) {
+          const { api_key: key, id } = yield* newKey(here!.url, main)
+          assert.strictEqual(having(yield* overBoth(two, 4, (url) => add(url, key)), 201), 4)
+          assert.strictEqual(yield* revoke(here!.url, main, id), 200)
+          assert.strictEqual((yield* add(there!.url, key)).status, 401)
+          assert.strictEqual((yield* call(`${here!.url}/v1/_tables`, { key })).status, 401)
+        }
+      }
+    })
+  )
+
+  it.effect("hold the row limit exactly under 200 parallel adds", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const key = yield* signIn(two[0].url, "rows@example.com")
+      const keyOf = yield* newKeys(two[1].url, key, 8)
+      const replies = yield* overBoth(two, 200, (url, index) => add(url, keyOf(index), "full"))
+      assert.strictEqual(having(replies, 201), rowLimit)
+      const refused = replies.filter(({ status }) => status !== 201)
+      assert.deepStrictEqual(
+        new Set(refused.map(({ status, text }) => `${status} ${(JSON.parse(text) as { code: string }).code}`)),
+        new Set(["400 row_limit"])
+      )
+      assert.isUndefined(yield* countersFault(accountOf(key)))
+      const { text } = yield* call(`${two[1].url}/v1/_tables`, { key })
+      assert.strictEqual(text, `{"tables":[{"name":"full","rows":${rowLimit}}]}`)
+    })
+  )
+
+  it.effect("make one row of 40 parallel upserts of one natural key", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const key = yield* signIn(two[0].url, "upserts@example.com")
+      const keyOf = yield* newKeys(two[1].url, key, 3)
+      const replies = yield* overBoth(two, 40, (url, index) =>
+        call(`${url}/v1/people/upsert`, { key: keyOf(index), body: `{"key":"name","row":{"name":"Ada","n":${index}}}` })
+      )
+      assert.strictEqual(having(replies, 200), 40)
+      const answers = replies.map(({ text }) => JSON.parse(text) as { created: boolean; row: { id: string } })
+      assert.lengthOf(
+        answers.filter(({ created }) => created),
+        1
+      )
+      assert.strictEqual(new Set(answers.map(({ row }) => row.id)).size, 1)
+      const { text } = yield* call(`${two[1].url}/v1/people`, { key })
+      assert.lengthOf((JSON.parse(text) as Rows).rows, 1)
+      assert.isUndefined(yield* countersFault(accountOf(key)))
+    })
+  )
+
+  it.effect("make one row of one Idempotency-Key, and answer it alike", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const key = yield* signIn(two[0].url, "once@example.com")
+      const { api_key: sibling } = yield* newKey(two[1].url, key)
+      const stranger = yield* signIn(two[1].url, "stranger@example.com")
+      const headers = { "Idempotency-Key": "once" }
+      const send = (url: string, key: string) => call(`${url}/v1/notes`, { key, headers, body: '{"text":"once"}' })
+      const [replies, others] = yield* Effect.all(
+        [
+          overBoth(two, 20, (url, index) => send(url, index % 4 < 2 ? key : sibling)),
+          overBoth(two, 4, (url) => send(url, stranger))
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(having(replies, 201), 20)
+      assert.strictEqual(new Set(replies.map(({ text }) => text)).size, 1)
+      assert.lengthOf(
+        replies.filter((reply) => reply.headers.get("idempotent-replayed") === null),
+        1
+      )
+      assert.strictEqual(new Set(others.map(({ text }) => text)).size, 1)
+      assert.notStrictEqual(others[0]?.text, replies[0]?.text)
+      for (const owner of [key, stranger]) {
+        const { text } = yield* call(`${two[0].url}/v1/notes`, { key: owner })
+        assert.lengthOf((JSON.parse(text) as Rows).rows, 1)
+      }
+    })
+  )
+
+  it.effect("let exactly one of 20 parallel verifies of a link win", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      for (const email of ["new@example.com", "new@example.com"]) {
+        const token = yield* magicLinkToken(two[0].url, email)
+        const replies = yield* overBoth(two, 20, (url) => verify(url, token))
+        assert.deepStrictEqual([having(replies, 200), having(replies, 401)], [1, 19])
+        const winner = replies.find(({ status }) => status === 200)
+        const { api_key: key } = JSON.parse(winner?.text ?? "") as { readonly api_key: string }
+        const { text } = yield* call(`${two[1].url}/v1/_keys`, { key })
+        const { keys } = JSON.parse(text) as { readonly keys: ReadonlyArray<unknown> }
+        assert.isAtMost(keys.length, 2)
+      }
+    })
+  )
+}
