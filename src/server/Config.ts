@@ -77,13 +77,27 @@ const choice = <const A extends string, const B>(name: string, values: ReadonlyA
 const parseUrl = (text: string, protocols: ReadonlyArray<string>): Option.Option<URL> =>
   Option.filter(Option.fromNullOr(URL.parse(text)), (url) => protocols.includes(url.protocol) && url.host !== "")
 
-const secretUrl = (name: string, protocols: ReadonlyArray<string>, example: string) =>
+const secretUrl = (
+  name: string,
+  protocols: ReadonlyArray<string>,
+  example: string,
+  accepts: (url: URL) => boolean = () => true
+) =>
   variable(name, {
-    parse: (text) => Option.map(parseUrl(text, protocols), () => Option.some(Redacted.make(text, { label: name }))),
+    parse: (text) =>
+      Option.map(Option.filter(parseUrl(text, protocols), accepts), () =>
+        Option.some(Redacted.make(text, { label: name }))
+      ),
     expected: `an address like ${example}`,
     unset: Option.none<Redacted.Redacted>(),
     secret: true
   })
+
+const isPercentEncoding = (text: string): boolean => /^(?:[^%]|%[0-9a-f]{2})*$/i.test(text)
+
+/** The path is the number of a database, if there is one. */
+const isRedisUrl = ({ password, pathname, username }: URL): boolean =>
+  /^\/?\d{0,5}$/.test(pathname) && isPercentEncoding(username) && isPercentEncoding(password)
 
 const parseOrigin = (text: string): Option.Option<string> =>
   parseUrl(text, ["http:", "https:"]).pipe(
@@ -155,7 +169,7 @@ const variables = {
     expected: "a folder",
     unset: "./data"
   }),
-  redisUrl: secretUrl("REDIS_URL", ["redis:", "rediss:"], "redis://user:password@host:6379"),
+  redisUrl: secretUrl("REDIS_URL", ["redis:", "rediss:"], "redis://user:password@host:6379", isRedisUrl),
   smtpUrl: secretUrl("SMTP_URL", ["smtp:", "smtps:"], "smtps://user:password@mail.example.com"),
   mailFrom: variable("MAIL_FROM", {
     parse: (text) =>

@@ -116,6 +116,14 @@ describe("Settings", () => {
     })
   )
 
+  it.effect("refuse a Redis database that is no number, and a password that is not encoded", () =>
+    Effect.gen(function* () {
+      for (const path of ["redis://host/cache", "redis://host/1/2", "redis://user:100%@host"]) {
+        assert.include(yield* problem({ REDIS_URL: path }), "REDIS_URL is (not shown): expected an address like redis:")
+      }
+    })
+  )
+
   it.effect("never show a secret", () =>
     Effect.gen(function* () {
       const message = yield* problem({
