@@ -27,13 +27,13 @@ const runningUrl = Effect.gen(function* () {
   const url = yield* Effect.orDie(Config.option(Config.String("REDIS_URL")))
   const candidate = Option.getOrElse(url, () => "redis://127.0.0.1:6379")
   return yield* Effect.as(command(candidate, "PING"), candidate).pipe(
-    Effect.map(Option.some),
+    Effect.asSome,
     Effect.catchCause(() => Effect.succeed(Option.none<string>()))
   )
 })
 
 /** A Redis server that runs already; looked for only where none can be started. */
-export const running = hasRedisServer ? Option.none<string>() : await Effect.runPromise(runningUrl)
+const running = hasRedisServer ? Option.none<string>() : await Effect.runPromise(runningUrl)
 
 /** Why a suite that needs any Redis is skipped, or undefined. */
 export const noRedis =

@@ -1,4 +1,4 @@
-import { Context, Data, Deferred, Effect, Exit, Layer, Predicate, Redacted } from "effect"
+import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Predicate, Redacted } from "effect"
 
 /** Redis can't be asked at the moment. `reason` is a code: Redis' own messages may repeat a password. */
 export class RedisLost extends Data.TaggedError("RedisLost")<{ readonly reason: string }> {}
@@ -105,9 +105,11 @@ export class RedisLink extends Context.Service<
         }).pipe(
           Effect.ensuring(Effect.sync(() => void (current = undefined))),
           Effect.scoped,
-          Effect.catch(({ reason }) => {
+          Effect.catchCause((cause) => {
+            if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
             if (isToldLost) return Effect.void
             isToldLost = true
+            const reason = reasonOf(Cause.squash(cause))
             return Effect.logWarning("Redis is lost: requests are counted in PostgreSQL until it is back", { reason })
           }),
           Effect.andThen(Deferred.succeed(attempted, undefined))
