@@ -20,6 +20,7 @@ import { RateLimiterLayer } from "./server/keys/RateLimiterRedis.ts"
 import { Mailer } from "./server/mail/Mailer.ts"
 import { SignInRoutes } from "./server/pages/SignInRoutes.ts"
 import { Maintenance } from "./server/retention/Maintenance.ts"
+import { OnSwept } from "./server/retention/Sweeper.ts"
 import { DatabasePulse } from "./server/sql/DatabasePulse.ts"
 import { DatabaseLayer, type DatabaseProblem } from "./server/sql/Database.ts"
 import type { EmbeddedPostgresError } from "./server/sql/EmbeddedPostgresError.ts"
@@ -28,6 +29,7 @@ import { RowsHttp } from "./server/tables/RowsHttp.ts"
 import { RowWrites } from "./server/tables/RowWrites.ts"
 import { Tables } from "./server/tables/Tables.ts"
 import { TablesHttp } from "./server/tables/TablesHttp.ts"
+import * as Metrics from "./server/telemetry/Metrics.ts"
 import { MetricsRoute } from "./server/telemetry/MetricsRoute.ts"
 import { TelemetryLayer } from "./server/telemetry/Telemetry.ts"
 import { Versions } from "./server/versions/Versions.ts"
@@ -80,7 +82,7 @@ export const App: {
     routerConfig
   }).pipe(
     Layer.provideMerge(Greeting),
-    Layer.merge(Maintenance.layer),
+    Layer.merge(Layer.provide(Maintenance.layer, Layer.succeed(OnSwept, Metrics.swept))),
     Layer.provide(ServicesLayer),
     Layer.provide(ServerLayer),
     Layer.provide([RateLimiterLayer, Mailer.layer]),

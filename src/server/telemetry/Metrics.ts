@@ -77,11 +77,11 @@ const staleRetries = counter(
   "agent_memory_write_stale_retries_total",
   "Attempts repeated because the account had changed since it was read."
 )
-const sweeps = family((kind) =>
-  counter("agent_memory_sweeps_total", "Sweeps of expired data, by kind.", { kind: kind! })
+const sweepBatches = family((kind) =>
+  counter("agent_memory_sweep_batches_total", "Batches of expired data that were removed, by kind.", { kind: kind! })
 )
 const sweptRows = family((kind) =>
-  counter("agent_memory_swept_rows_total", "Rows removed by sweeps of expired data, by kind.", { kind: kind! })
+  counter("agent_memory_swept_rows_total", "Expired rows that were removed, by kind.", { kind: kind! })
 )
 const residentMemory = Metric.gauge("agent_memory_process_resident_memory_bytes", {
   description: "Memory of the process that is resident, in bytes.",
@@ -180,9 +180,9 @@ export const writeCommitted: Effect.Effect<void> = record(commits, 1)
 /** Counts an attempt that was made in vain. */
 export const writeRetried: Effect.Effect<void> = record(staleRetries, 1)
 
-/** Counts a sweep of expired data, and the rows that it removed. `kind` is a fixed word such as `versions`. */
+/** Counts a batch of expired data, and the rows in it. `kind` is a fixed word such as `versions`. */
 export const swept = (kind: string, rows: number): Effect.Effect<void> =>
-  Effect.andThen(record(sweeps(kind), 1), record(sweptRows(kind), rows))
+  Effect.andThen(record(sweepBatches(kind), 1), record(sweptRows(kind), rows))
 
 const lagInterval = 250
 
