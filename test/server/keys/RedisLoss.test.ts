@@ -5,7 +5,7 @@ import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { layerRedis } from "../../../src/server/keys/RateLimiterRedis.ts"
 import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 import { command, hasRedisServer, startRedis } from "../../support/RedisServer.ts"
-import { freePort } from "../../support/ServiceProcess.ts"
+import { freePort, makeFolder } from "../../support/ServiceProcess.ts"
 import { admit, admitTimes, count, InfrastructureLayer, newKey, type ShownKey } from "./LimiterCases.ts"
 
 const seconds = 30_000
@@ -176,6 +176,30 @@ layer(Keys.layer.pipe(Layer.provideMerge(InfrastructureLayer)), { excludeTestSer
         assert.lengthOf(instance.logged("WRONGPASS"), 1)
         assert.lengthOf(instance.logged("hunter2"), 0)
         assert.lengthOf(instance.lines, 1)
+      })
+    )
+
+    it.effect("does not try to count on a part of a cluster", () =>
+      Effect.gen(function* () {
+        const cluster = [
+          "--cluster-enabled",
+          "yes",
+          "--cluster-require-full-coverage",
+          "no",
+          "--dir",
+          yield* makeFolder
+        ]
+        const { url } = yield* startRedis(yield* freePort, cluster)
+        yield* command(url, "CLUSTER", "ADDSLOTSRANGE", "0", "8191")
+        const instance = yield* instanceOn(url)
+        assert.lengthOf(instance.logged(LostLine), 1)
+        assert.strictEqual((yield* instance.burstOfNewKey).admitted, 30)
+        yield* command(url, "CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
+        yield* instance.isBack
+        const { admitted, key } = yield* instance.burstOfNewKey
+        assert.strictEqual(admitted, 30)
+        assert.strictEqual(yield* bucketsIn(url, key), 1)
+        instance.assertToldOnce()
       })
     )
 
