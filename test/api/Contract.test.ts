@@ -5,7 +5,7 @@ import { HttpApiMiddleware, HttpApiTest } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import { Authentication } from "../../src/api/Authentication.ts"
 import { HandlersLayer, MiddlewareLayer } from "../../src/App.ts"
-import { JsonText } from "../../src/domain/json/JsonText.ts"
+import type { JsonText } from "../../src/domain/json/JsonText.ts"
 import { scan } from "../../src/domain/json/Scan.ts"
 import { newAccount, servicesLayer } from "../support/TestService.ts"
 
