@@ -15,3 +15,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exit(1)
 }
+
+// The next start takes the compiled code from here. Where the folder cannot be written, it is compiled every time.
+var enableCompileCache = require("module").enableCompileCache
+if (enableCompileCache) enableCompileCache(require("path").join(__dirname, "../dist/compiled"))

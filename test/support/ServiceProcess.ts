@@ -24,10 +24,9 @@ export class Bundle extends Context.Service<Bundle, { readonly file: string }>()
         const cache = join(root, "node_modules", ".cache")
         mkdirSync(cache, { recursive: true })
         const folder = mkdtempSync(join(cache, "agent-memory-test-"))
-        const file = join(folder, "main.js")
-        const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build.js"), file], { cwd: root })
+        const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build.js"), folder], { cwd: root })
         if (status !== 0) throw new Error(String(stderr))
-        return { file, folder }
+        return { file: join(folder, "main.js"), folder }
       }),
       ({ folder }) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
     )

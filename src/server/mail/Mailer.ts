@@ -1,5 +1,4 @@
 import { Context, Data, Effect, Layer, Option, Predicate, Queue, Redacted, Ref } from "effect"
-import { createTransport } from "nodemailer"
 import { Settings } from "../Config.ts"
 
 /** One mail to one mailbox. */
@@ -31,6 +30,8 @@ export class Mailer extends Context.Service<
     Mailer,
     Effect.gen(function* () {
       const { smtpUrl, mailFrom } = yield* Settings
+      // Services without SMTP_URL need not load it.
+      const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
       const transport = yield* Effect.acquireRelease(
         Effect.sync(() =>
           createTransport(
