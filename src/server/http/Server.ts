@@ -25,7 +25,7 @@ export const ServerLayer = Layer.unwrap(
   Effect.gen(function* () {
     const { host, port } = yield* Settings
     yield* DataPlace
-    return NodeHttpServer.layer(makeNodeServer, { host, port, gracefulShutdownTimeout: "7 seconds" }).pipe(
+    return NodeHttpServer.layer(makeNodeServer, { host, port, gracefulShutdownTimeout: "5 seconds" }).pipe(
       Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(listenProblem(host, port, error))))
     )
   })
