@@ -45,14 +45,22 @@ export class IdleRepo extends Context.Service<
       // An index on the count would make every write's update of it dearer, so the tables are walked instead.
       const pageTables = Effect.fn("IdleRepo.pageTables")(function* (after: TablePlace | undefined, rows: number) {
         const found = yield* sql<TablePlace & { idle: boolean }>`
-          SELECT t.account_id AS "accountId", t.name,
-            t.rows = 0 AND NOT EXISTS (
-              SELECT FROM versions v WHERE v.account_id = t.account_id AND v.table_name = t.name
-            ) AS idle
-          FROM tables t
-          WHERE (t.account_id, t.name) > (${after?.accountId ?? ""}, ${after?.name ?? ""})
-          ORDER BY t.account_id, t.name
-          LIMIT ${rows}
+          WITH page AS MATERIALIZED (
+            SELECT account_id, name, rows
+            FROM tables
+            WHERE (account_id, name) > (${after?.accountId ?? ""}, ${after?.name ?? ""})
+            ORDER BY account_id, name
+            LIMIT ${rows}
+          )
+          SELECT p.account_id AS "accountId", p.name, p.rows = 0 AND v.version IS NULL AS idle
+          FROM page p
+          LEFT JOIN LATERAL (
+            SELECT version
+            FROM versions
+            WHERE account_id = p.account_id AND table_name = p.name AND p.rows = 0
+            LIMIT 1
+          ) v ON true
+          ORDER BY p.account_id, p.name
         `
         return { places: found, idle: found.filter((one) => one.idle) }
       }, refine)
@@ -88,14 +96,19 @@ export class IdleRepo extends Context.Service<
       // Walked like the tables: an index on tat would be written with every request.
       const pageBuckets = Effect.fn("IdleRepo.pageBuckets")(function* (after: BucketPlace | undefined, rows: number) {
         const found = yield* sql<BucketPlace & { idle: boolean }>`
-          SELECT b.account_id AS "accountId", b.key_id AS "keyId", b.class,
-            b.tat <= (SELECT memory_now() - interval '1 hour') OR k.revoked_at IS NOT NULL AS idle
-          FROM key_buckets b
-          LEFT JOIN api_keys k ON k.account_id = b.account_id AND k.key_id = b.key_id
-          WHERE (b.account_id, b.key_id, b.class)
-            > (${after?.accountId ?? ""}, ${after?.keyId ?? ""}, ${after?.class ?? ""})
-          ORDER BY b.account_id, b.key_id, b.class
-          LIMIT ${rows}
+          WITH page AS MATERIALIZED (
+            SELECT account_id, key_id, class, tat
+            FROM key_buckets
+            WHERE (account_id, key_id, class)
+              > (${after?.accountId ?? ""}, ${after?.keyId ?? ""}, ${after?.class ?? ""})
+            ORDER BY account_id, key_id, class
+            LIMIT ${rows}
+          )
+          SELECT p.account_id AS "accountId", p.key_id AS "keyId", p.class,
+            p.tat <= (SELECT memory_now() - interval '1 hour') OR k.revoked_at IS NOT NULL AS idle
+          FROM page p
+          LEFT JOIN api_keys k ON k.account_id = p.account_id AND k.key_id = p.key_id
+          ORDER BY p.account_id, p.key_id, p.class
         `
         return { places: found, idle: found.filter((one) => one.idle) }
       }, refine)
@@ -110,14 +123,9 @@ export class IdleRepo extends Context.Service<
               ${texts(places.map((place) => place.keyId))}::text[],
               ${texts(places.map((place) => place.class))}::text[]
             ) AS x (account_id, key_id, class)
+            LEFT JOIN api_keys k ON k.account_id = x.account_id AND k.key_id = x.key_id
             WHERE b.account_id = x.account_id AND b.key_id = x.key_id AND b.class = x.class
-              AND (
-                b.tat <= memory_now() - interval '1 hour'
-                OR EXISTS (
-                  SELECT FROM api_keys k
-                  WHERE k.account_id = b.account_id AND k.key_id = b.key_id AND k.revoked_at IS NOT NULL
-                )
-              )
+              AND (b.tat <= memory_now() - interval '1 hour' OR k.revoked_at IS NOT NULL)
             RETURNING b.key_id
           )
           SELECT count(*)::integer AS count FROM removed

@@ -1,0 +1,147 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { Statement } from "effect/sql"
+import { Recount } from "../../../src/server/retention/Recount.ts"
+import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
+import { setClock } from "../../support/Database.ts"
+import { accountTables, isOf, recorder, tablesWithoutAccount, templates, textOf } from "../../support/Statements.ts"
+import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { operations, type Sample } from "../wire/Operations.ts"
+import { jsonOf, wire } from "../wire/Wire.ts"
+
+/** The statements that may reach several accounts at once, and why. */
+const crossing: Readonly<Record<string, string>> = {
+  "RetentionRepo.findVersions": "a sweep asks an index by age which accounts have versions that are over",
+  "RetentionRepo.findRecords": "a sweep asks an index by age which accounts have records that are over",
+  "IdleRepo.pageTables": "a sweep walks over all tables, a page at a time",
+  "IdleRepo.pageBuckets": "a sweep walks over all buckets, a page at a time",
+  "IdleRepo.removeBuckets": "a sweep removes the idle buckets of one page, each by its whole primary key",
+  "RecountRepo.accounts": "a recount walks over all accounts, a page at a time"
+}
+
+/** The tables that several accounts share: small, or found by something that the caller does not know yet. */
+const sharedTables = ["account_emails", "magic_links", "maintenance", "migrations", "sign_in_buckets"]
+
+const { sent, transformer } = recorder()
+const RecordedService = serviceLayer({ LIMIT_VERSION_STORAGE_BYTES: "50", LIMIT_VERSIONS_PER_ROW: "2" }).pipe(
+  Layer.provideMerge(Layer.succeed(Statement.CurrentTransformer, transformer))
+)
+
+/** What the service sends during the effect; what starts and stops the test's database and clock is not its own. */
+const sentBy = Effect.fnUntraced(function* <E, R>(effect: Effect.Effect<void, E, R>) {
+  yield* effect
+  return [...sent].filter((text) => !/^\s*(?:CREATE|DROP) /.test(text))
+})
+
+const further: ReadonlyArray<Sample> = [
+  ["GET", "/ready"],
+  ["GET", "/sign-in?token=unknown"],
+  ["GET", `/v1/notes?filter=${encodeURIComponent('{"n":1,"kind":"a"}')}&sort=-n&limit=1`],
+  ["GET", `/v1/notes?filter=${encodeURIComponent(`{"id":"$id","kind":"${"k".repeat(500)}"}`)}&sort=-created_at`],
+  ["GET", `/v1/notes?filter=${encodeURIComponent('{"created_at":"2026-11-27T20:07:59.549Z"}')}&sort=id`],
+  ["GET", `/v1/notes?filter=${encodeURIComponent('{"updated_at":"2026-11-27T20:07:59.549Z"}')}&sort=updated_at`],
+  ["GET", `/v1/notes/count?filter=${encodeURIComponent('{"n":1}')}`],
+  ["POST", "/v1/notes/upsert", `{"key":"n","row":{"n":"${"k".repeat(500)}"}}`],
+  ["POST", "/v1/notes/upsert", `{"key":"n","row":{"n":"${"k".repeat(500)}","m":1}}`],
+  ["POST", "/v1/notes/update_row", '{"id":"$id","patch":{"m":2}}'],
+  ["POST", "/v1/notes/update_row", '{"id":"$id","patch":{"m":3}}'],
+  ["POST", "/v1/notes/restore", '{"id":"$id","version":3}']
+]
+
+/** Every operation with each of its statuses, a sign-in, and what runs in the background. */
+const scenario = Effect.gen(function* () {
+  const samples = Object.values(operations).flatMap(({ refusals, success }) => [success[1], ...Object.values(refusals)])
+  for (const [method, path, body] of [...samples, ...further]) {
+    const { apiKey: key } = yield* newAccount
+    const added = yield* wire("POST", "/v1/notes", { key, body: '{"n":1,"kind":"a"}' })
+    const { id } = jsonOf<{ id: string }>(added)
+    yield* wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"m":1}}` })
+    const headers = { "idempotency-key": "once" }
+    const filled = (text: string) => text.replaceAll(/\$id|%24id/g, id)
+    yield* wire(method, filled(path), { key, body: body === undefined ? undefined : filled(body), headers })
+  }
+  const link = yield* wire("POST", "/auth/magic-link", { body: '{"email":"grace@example.com"}' })
+  const { dev_magic_link } = jsonOf<{ dev_magic_link: string }>(link)
+  const token = new URL(dev_magic_link).searchParams.get("token")
+  const { api_key: key } = jsonOf<{ api_key: string }>(
+    yield* wire("POST", "/auth/verify", { body: `{"token":"${token}"}` })
+  )
+  const keys = jsonOf<{ keys: ReadonlyArray<{ id: string }> }>(yield* wire("GET", "/v1/_keys", { key }))
+  yield* wire("DELETE", `/v1/_keys/${keys.keys[0]!.id}`, { key })
+  yield* wire("GET", "/v1/_keys", { key })
+  yield* setClock("40 days")
+  yield* Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
+  yield* Effect.flatMap(Recount, (recount) => recount.run)
+})
+
+layer(Layer.merge(Sweeper.layer, Recount.layer).pipe(Layer.provideMerge(RecordedService)), {
+  excludeTestServices: true
+})("Statements", (it) => {
+  let statements: ReadonlyArray<string> = []
+
+  it.effect("name the account in every table that has one", () =>
+    Effect.gen(function* () {
+      statements = yield* sentBy(scenario)
+      const found: Record<string, ReadonlyArray<string>> = {}
+      const unseen: Array<string> = []
+      for (const template of templates) {
+        const matching = statements.filter((text) => isOf(template, text))
+        // What the scenario does not send is taken as the sources have it, if nothing but values is put in.
+        const texts = matching.length > 0 ? matching : [textOf(template)]
+        const results = yield* Effect.forEach(texts, (text) => Effect.result(tablesWithoutAccount(text)))
+        const tables = results.filter(Result.isSuccess).flatMap((result) => result.success)
+        if (results.some(Result.isFailure)) unseen.push(template.name)
+        if (tables.length > 0) found[template.name] = tables
+      }
+      assert.deepStrictEqual(unseen, [], "let the scenario send these")
+      assert.deepStrictEqual(Object.keys(found).toSorted(), Object.keys(crossing).toSorted())
+    })
+  )
+
+  it.effect("are all found in the sources", () =>
+    Effect.sync(() => {
+      assert.isAbove(statements.length, 30)
+      assert.deepStrictEqual(
+        statements.filter((text) => !templates.some((template) => isOf(template, text))),
+        []
+      )
+    })
+  )
+
+  it.effect("keep each table either to accounts or to the shared ones", () =>
+    Effect.gen(function* () {
+      const tables = yield* accountTables
+      const used = templates.flatMap(({ parts }) =>
+        [...parts.join(" ").matchAll(/\b(?:FROM|JOIN|INTO|UPDATE|USING) ([a-z_]+)(?= |$)/g)].map(([, table]) => table!)
+      )
+      assert.includeMembers(used, [...tables])
+      assert.isEmpty(sharedTables.filter((table) => tables.includes(table)))
+    })
+  )
+
+  it.effect("would be reported without the account", () =>
+    Effect.gen(function* () {
+      const cases = [
+        ["SELECT data FROM rows WHERE id = $1", ["rows"]],
+        ["SELECT data FROM rows WHERE account_id > $1", ["rows"]],
+        [
+          "SELECT r.data FROM rows r JOIN versions v ON v.account_id = r.account_id WHERE r.id = $1",
+          ["rows", "versions"]
+        ],
+        ["SELECT v.data FROM rows r JOIN versions v ON v.row_id = r.id WHERE r.account_id = $1", ["versions"]],
+        ["SELECT v.data FROM rows r JOIN versions v USING (account_id) WHERE r.account_id = $1", []],
+        ["UPDATE accounts SET revision = revision + 1 WHERE created_at < $1", ["accounts"]],
+        ["DELETE FROM tables WHERE name = $1", ["tables"]],
+        ["INSERT INTO tables (name, rows) VALUES ($1, 0)", ["tables"]],
+        [
+          "WITH gone AS (DELETE FROM api_keys WHERE key_id = $2) SELECT FROM accounts WHERE account_id = $1",
+          ["api_keys"]
+        ],
+        ["SELECT (SELECT count(*) FROM key_buckets) FROM accounts WHERE account_id = $1", ["key_buckets"]]
+      ] as const
+      for (const [text, tables] of cases) {
+        assert.deepStrictEqual<ReadonlyArray<string>>(yield* tablesWithoutAccount(text), tables, text)
+      }
+    })
+  )
+})
