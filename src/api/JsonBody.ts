@@ -15,9 +15,18 @@ export const exactJson = (identifier: string, jsonSchema: Record<string, unknown
     description,
     expected: "a JSON value",
     representation: { id: jsonTextId, payload: { identifier } },
-    toJsonSchema: () => jsonSchema,
-    toCodecJson: () => Schema.link<JsonText>()(Schema.Unknown, passThrough)
+    toCodecJson: () =>
+      Schema.link<JsonText>()(documented(jsonSchema).annotate({ identifier, description }), passThrough)
   })
+
+/** Any value, with the JSON Schema that the OpenAPI document shows for it. */
+const documented = (jsonSchema: Record<string, unknown>) =>
+  Schema.Any.check(
+    Schema.makeFilter(() => true, {
+      representation: { id: "agent-memory/JsonSchema", payload: null },
+      toJsonSchema: () => jsonSchema
+    })
+  )
 
 const passThrough = SchemaTransformation.transform({
   decode: (value: unknown) => value as JsonText,
@@ -82,7 +91,11 @@ export const jsonBody = <S extends Schema.Top>(schema: S, { whenEmpty = "" } = {
   const shape = shapeOf(schema.ast)
   const text = Schema.String.check(
     Schema.makeFilter(() => true, {
-      representation: { id: "agent-memory/JsonBody", payload: null, schemas: [schema.ast] },
+      representation: {
+        id: "agent-memory/JsonBody",
+        payload: null,
+        schemas: [Schema.toEncoded(Schema.toCodecJson(schema)).ast]
+      },
       toJsonSchema: ({ schemas }) => ({ type: "object", ...schemas[0] })
     })
   )
@@ -100,6 +113,8 @@ export const jsonBody = <S extends Schema.Top>(schema: S, { whenEmpty = "" } = {
         encode: (value) => Effect.succeed(print(value))
       })
     ),
-    HttpApiSchema.asText({ contentType: "application/json" })
+    HttpApiSchema.asText({ contentType: "application/json" }),
+    // In the OpenAPI document the name is the schema's, not that of the text around it.
+    Schema.annotate({ identifier: undefined })
   )
 }
