@@ -24,12 +24,16 @@ const playAll = Effect.fnUntraced(function* <E, R>(
   const chosen = yield* Config.option(Config.Int("MODEL_SEED"))
   const first = Date.now() % 1_000_000_000
   const seeds = chosen._tag === "Some" ? [chosen.value] : Array.from({ length: sequences }, (_, index) => first + index)
-  const played = yield* Effect.forEach(seeds, (seed) => playRandomly(send, limits, { groupSize, length, seed }), {
-    concurrency: 4
-  })
-  const fault = played.find(({ fault }) => fault !== undefined)
-  if (fault !== undefined) assert.fail(fault.fault)
-  const operations = played.reduce((sum, { operations }) => sum + operations, 0)
+  const lengths = yield* Effect.forEach(
+    seeds,
+    Effect.fnUntraced(function* (seed) {
+      const { fault, operations } = yield* playRandomly(send, limits, { groupSize, length, seed })
+      if (fault !== undefined) assert.fail(fault)
+      return operations
+    }),
+    { concurrency: 4 }
+  )
+  const operations = lengths.reduce((sum, one) => sum + one, 0)
   yield* Effect.sync(() =>
     process.stdout.write(`${operations} operations, MODEL_SEED ${seeds[0]} to ${seeds.at(-1)}\n`)
   )
