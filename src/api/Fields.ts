@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { exactJson } from "./JsonBody.ts"
 
 /** The name of a table (specification section 2.1). */
-export const TableName = Schema.String.check(
+const TableName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
     message: "must be a letter followed by at most 63 letters, digits, _ or -"
   })

@@ -33,22 +33,22 @@ const NaturalKey = Schema.Union([Schema.String, Schema.Array(Schema.String).chec
 })
 const AllowMultiple = Schema.optionalKey(Schema.Boolean)
 
-export const QueryAnswer = Schema.Struct({ rows: Schema.Array(Row), has_more: Schema.Boolean })
-export const UpsertRequest = Schema.Struct({ key: NaturalKey, row: NewRow })
-export const UpsertAnswer = Schema.Struct({ created: Schema.Boolean, row: Row })
-export const UpdateRowRequest = Schema.Struct({ id: Schema.String, patch: Patch })
+const QueryAnswer = Schema.Struct({ rows: Schema.Array(Row), has_more: Schema.Boolean })
+const UpsertRequest = Schema.Struct({ key: NaturalKey, row: NewRow })
+const UpsertAnswer = Schema.Struct({ created: Schema.Boolean, row: Row })
+const UpdateRowRequest = Schema.Struct({ id: Schema.String, patch: Patch })
 export const RowAnswer = Schema.Struct({ row: Row })
-export const UpdateWhereRequest = Schema.Struct({ filter: FilterObject, patch: Patch, allowMultiple: AllowMultiple })
-export const UpdateWhereAnswer = Schema.Struct({ updated: Schema.Natural, rows: Schema.Array(Row) })
-export const DeleteRequest = Schema.Struct({ filter: Schema.optionalKey(FilterObject) })
-export const DeleteAnswer = Schema.Struct({ deleted: Schema.Natural })
+const UpdateWhereRequest = Schema.Struct({ filter: FilterObject, patch: Patch, allowMultiple: AllowMultiple })
+const UpdateWhereAnswer = Schema.Struct({ updated: Schema.Natural, rows: Schema.Array(Row) })
+const DeleteRequest = Schema.Struct({ filter: Schema.optionalKey(FilterObject) })
+const DeleteAnswer = Schema.Struct({ deleted: Schema.Natural })
 export const RestoreRequest = Schema.Struct({
   id: Schema.String,
   version: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
 })
 
 /** One operation of a batch (specification section 4.3). */
-export const BatchOperation = Schema.Union([
+const BatchOperation = Schema.Union([
   Schema.Struct({
     action: Schema.Literal("add"),
     row: NewRow,
@@ -59,10 +59,9 @@ export const BatchOperation = Schema.Union([
   Schema.Struct({ action: Schema.Literal("update_where"), ...UpdateWhereRequest.fields }),
   Schema.Struct({ action: Schema.Literal("delete"), filter: FilterObject })
 ])
-export type BatchOperation = typeof BatchOperation.Type
 
-export const BatchRequest = Schema.Struct({ operations: Schema.Array(BatchOperation) })
-export const BatchAnswer = Schema.Struct({
+const BatchRequest = Schema.Struct({ operations: Schema.Array(BatchOperation) })
+const BatchAnswer = Schema.Struct({
   results: Schema.Array(
     Schema.Struct({
       index: Schema.Natural,

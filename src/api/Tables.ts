@@ -6,7 +6,7 @@ import { Row } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
 import { Problems } from "./Requests.ts"
 
-export const TableEntry = Schema.Struct({ name: Schema.String, rows: Schema.Natural }).annotate({ identifier: "Table" })
+const TableEntry = Schema.Struct({ name: Schema.String, rows: Schema.Natural }).annotate({ identifier: "Table" })
 
 /** The account's tables as a whole (specification section 4.4). */
 export class TablesApi extends HttpApiGroup.make("tables")

@@ -10,7 +10,7 @@ import { Problems, RequestBody } from "./Requests.ts"
 import { badJson, RestoreRequest, RowAnswer, write400 } from "./Rows.ts"
 
 /** An archived row version (specification section 2.7). */
-export const Version = Schema.Struct({
+const Version = Schema.Struct({
   version: Schema.Int,
   id: Schema.String,
   table: Schema.String,

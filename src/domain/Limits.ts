@@ -12,8 +12,12 @@ export interface Limits {
   readonly idempotencyStorageBytes: number
 }
 
-/** Nesting of one row, filter or patch, in containers. */
-export const maxDepth = 100
+/** What an account's two bounded archives hold, in bytes of UTF-8. */
+export interface ArchiveBytes {
+  readonly versionBytes: number
+  readonly idempotencyBytes: number
+}
+
 /** The rows that a query gives when `limit` is not said, and at most. */
 export const defaultQueryLimit = 100
 export const maxQueryLimit = 1000

@@ -54,7 +54,7 @@ export interface ModelLimits {
   readonly versions: number
 }
 
-export interface ModelVersion {
+interface ModelVersion {
   readonly version: number
   readonly operation: string
   readonly archivedAt: string

@@ -1,27 +1,8 @@
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { answerFramingFault } from "./FramingFault.ts"
 
 const maxHeaderBytes = 32_768
 const maxConnections = 10_000
-
-// What Node refuses before a request exists: it answers without a body of ours, and these have no request id.
-const framingFault = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const [status, code, title] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ([431, "headers_too_large", "The request's headers are too large"] as const)
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ([408, "invalid_request", "The request took too long to arrive"] as const)
-        : ([400, "invalid_request", "The request is not valid HTTP"] as const)
-  const body = JSON.stringify({ type: `/docs/errors#${code}`, title, status, code })
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-  )
-}
 
 // Node's own close() waits until the clients of requests begun give their connections up, which takes them seconds.
 const closeWithoutWaiting = (server: Server): void => {
@@ -72,6 +53,6 @@ export const makeNodeServer = (): Server => {
       for (const [request, response] of early.splice(0)) server.emit("request", request, response)
     })
   })
-  server.on("clientError", framingFault)
+  server.on("clientError", answerFramingFault)
   return server
 }

@@ -1,5 +1,5 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { openCluster, superuser } from "./EmbeddedCluster.ts"
 import { homeOf, makeHome } from "./EmbeddedHome.ts"
 import { findHolder, holdLock } from "./EmbeddedLock.ts"
@@ -82,11 +82,3 @@ export const makeEmbedded: (
 export const holderOf = Effect.fn("EmbeddedPostgres.holderOf")(function* (dataDir: string) {
   return yield* findHolder(yield* homeOf(dataDir))
 })
-
-/** The embedded database, for as long as the layer lives. */
-export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, EmbeddedPostgresAddress>()(
-  "agent-memory/server/sql/EmbeddedPostgres"
-) {
-  static readonly layer = (options: EmbeddedPostgresOptions): Layer.Layer<EmbeddedPostgres, EmbeddedPostgresError> =>
-    Layer.effect(EmbeddedPostgres, makeEmbedded(options))
-}

@@ -4,7 +4,7 @@ import createRows from "../../../migrations/0002_create_rows.ts"
 import createRetention from "../../../migrations/0003_create_retention.ts"
 
 /** All migrations in their order. They only ever go forward. */
-export const migrations = {
+const migrations = {
   "0001_create_accounts": createAccounts,
   "0002_create_rows": createRows,
   "0003_create_retention": createRetention

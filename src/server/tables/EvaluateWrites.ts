@@ -102,7 +102,8 @@ export class Evaluation {
       this.newRecords.length = records
       return Result.fail(outcome.failure)
     }
-    if (idempotency !== undefined) {
+    // An add with its own key has its record already: a caller that gives the same key twice gives it once.
+    if (idempotency !== undefined && this.record(scope, idempotency.key, request.now) === undefined) {
       this.newRecords.push({ scope, ...idempotency, answer: outcome.success, createdAt: request.now })
     }
     return Result.succeed({ body: outcome.success, replayed: false })

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
+import type { ArchiveBytes } from "../../domain/Limits.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { texts, times } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
@@ -26,12 +27,6 @@ export interface Changes {
   readonly touched: ReadonlyArray<WorkRow>
   readonly archived: ReadonlyArray<Archived>
   readonly records: ReadonlyArray<IdempotencyRecord>
-}
-
-/** What the account's two bounded archives hold after a commit, in bytes. */
-export interface ArchiveBytes {
-  readonly versionBytes: number
-  readonly idempotencyBytes: number
 }
 
 /** The account moved on since it was read (another instance wrote, or an idempotency key was taken): read again. */

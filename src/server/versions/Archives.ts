@@ -1,13 +1,8 @@
 import { Context, Effect, Layer } from "effect"
+import type { ArchiveBytes } from "../../domain/Limits.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { ArchivesRepo } from "./ArchivesRepo.ts"
-
-/** What an account's two bounded archives hold, in bytes of UTF-8. */
-export interface ArchiveBytes {
-  readonly versionBytes: number
-  readonly idempotencyBytes: number
-}
 
 /**
  * Keeps an account's versions and idempotency records within their storage limits: beyond them the oldest go, so that
