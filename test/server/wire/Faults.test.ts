@@ -59,8 +59,8 @@ const FaultyService = HttpRouter.serve(RoutesLayer.pipe(Layer.provide(BrokenServ
     )
   ),
   Layer.provide(NodeHttpServer.layer(makeNodeServer, { host: "127.0.0.1", port: 0 })),
-  Layer.provideMerge(servicesLayer()),
-  Layer.provideMerge(LogsLayer)
+  Layer.provideMerge(LogsLayer),
+  Layer.provideMerge(servicesLayer())
 )
 
 layer(FaultyService)("A fault of the service", (it) => {
