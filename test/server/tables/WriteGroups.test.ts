@@ -109,6 +109,18 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
     })
   )
 
+  it.effect("keep one record of an add whose key came with the request and with the operation", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "notes", "once")
+      const add = { action: "add", row: json("{}"), idempotencyKey: "once" } as const
+      const first = yield* rowWrites.write(caller, add)
+      assert.deepStrictEqual(yield* rowWrites.write(caller, add), { body: first.body, replayed: true })
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
   it.effect("go on although a caller is interrupted at any step of its write", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
