@@ -56,5 +56,13 @@ const prepare = Effect.gen(function* () {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const scope = Scope.makeUnsafe()
   project.provide("postgres", await Effect.runPromise(Scope.provide(prepare, scope)))
-  return () => Effect.runPromise(Scope.close(scope, Exit.void))
+  // What a broken suite left open must not keep the run's result from being told.
+  return () =>
+    new Promise((resolve) => {
+      const patience = setTimeout(resolve, 20_000)
+      void Effect.runPromise(Effect.exit(Scope.close(scope, Exit.void))).then(() => {
+        clearTimeout(patience)
+        resolve()
+      })
+    })
 }
