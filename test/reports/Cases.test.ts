@@ -4,6 +4,10 @@ import { readdirSync, readFileSync } from "node:fs"
 
 /** What of each report is held here. Its pages, links, tools and clients are held where those are tested. */
 const cases: Readonly<Record<string, string>> = {
+  C01: "a second process on an embedded database's folder, at once, later, by other paths and after a kill -9",
+  C02: "kills at each step of the first start, under load, while stopping, and of the database's server",
+  C04: "every operation and refusal on a pool of one connection, alone and together",
+  C05: "a full account's reads without parallel plans, while others are answered",
   C07: "lone surrogates and pairs, raw and escaped, in values, names, filters and natural keys",
   C08: "broken and ill-typed bodies of every operation that takes one",
   C10: "numbers of every size and spelling, beside strings, in filters and both directions of a sort",
@@ -17,7 +21,16 @@ const cases: Readonly<Record<string, string>> = {
   C22: "deletes with, without and with mistyped filters, beside another account's rows",
   C23: "updates and deletes of a thousand rows",
   C25: "fields named like parameters or operators; parameters beyond the three",
-  C26: "escapes in tables and ids, decoded once"
+  C26: "escapes in tables and ids, decoded once",
+  C28: "kills before, in and after a keyed write's commit; a refused call repeated once there is room",
+  C29: "idle and busy connections that are ended, and a network that swallows or refuses everything",
+  C31: "mail scanners' requests for a link, before the person's own",
+  C32: "one token verified many times at once, over two instances and both doors",
+  C34: "known, unknown and throttled addresses, the longest ones, answer times, a mail server that is down",
+  C35: "addresses that mailers read otherwise than checkers",
+  C37: "foreign hosts in every header and in the request's address, in public and in local mode",
+  C40: "forwarding headers with and without trusted proxies, IPv6 networks, all sign-in limits",
+  C44: "pruning beside another row, and restores that are undone"
 }
 
 const folder = new URL(".", import.meta.url)

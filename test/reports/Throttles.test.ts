@@ -2,10 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Outbox } from "../../src/server/mail/Mailer.ts"
 import { assertProblem, jsonOf, wire, type WireAnswer } from "../server/wire/Wire.ts"
-import { Bundle, call, startService } from "../support/ServiceProcess.ts"
-import { DatabaseLayer, DatabaseUrl } from "../support/Database.ts"
 import { serviceLayer } from "../support/TestService.ts"
-import { Layer } from "effect"
 import { timed } from "./Calls.ts"
 
 const publicly = { BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://127.0.0.1:1" }
@@ -88,23 +85,6 @@ layer(serviceLayer({ ...publicly, LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }
     )
   }
 )
-
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: 60_000 })((it) => {
-  it.effect("C34 says nothing of a mail server that is down", () =>
-    Effect.gen(function* () {
-      const { url } = yield* DatabaseUrl
-      const service = yield* startService({ ...publicly, DATABASE_URL: url })
-      for (const email of ["one@example.com", "two@example.com", "one@example.com"]) {
-        const { took, value } = yield* timed(
-          call(`${service.url}/auth/magic-link`, { body: JSON.stringify({ email }) })
-        )
-        assert.strictEqual(value.status, 200)
-        assert.deepStrictEqual(Object.keys(JSON.parse(value.text) as object).toSorted(), ["expires_at", "ok"])
-        assert.isBelow(took, 2000)
-      }
-    })
-  )
-})
 
 const asks = (count: number, headersOf: (n: number) => Record<string, string>, name: string) =>
   Effect.map(
