@@ -25,10 +25,9 @@ const loop = Layer.effectDiscard(
         yield* work
         yield* repo.finish(task)
       }).pipe(
-        Effect.catchCause((cause) =>
-          Cause.hasInterrupts(cause)
-            ? Effect.failCause(cause)
-            : Effect.logWarning("Background work broke off", { task }, cause)
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) => Effect.logWarning("Background work broke off", { task }, cause)
         )
       )
 

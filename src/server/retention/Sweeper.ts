@@ -82,13 +82,11 @@ export class Sweeper extends Context.Service<
             revision === undefined ? Effect.succeed(0) : remove(accountId, revision)
           )
           return batch(kind, locked).pipe(
-            Effect.catchCause((cause) => {
-              if (Cause.hasInterrupts(cause) || isBusy(cause)) return Effect.failCause(cause)
-              return Effect.as(
-                Effect.logError("An account could not be swept", { account_id: accountId, kind }, cause),
-                0
-              )
-            })
+            Effect.catchCauseIf(
+              (cause) => !Cause.hasInterrupts(cause) && !isBusy(cause),
+              (cause) =>
+                Effect.as(Effect.logError("An account could not be swept", { account_id: accountId, kind }, cause), 0)
+            )
           )
         }
 
