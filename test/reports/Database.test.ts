@@ -75,8 +75,8 @@ const untilReady = (patience: Duration.Input) =>
 const keyed = (key: string, name: string) => post(key, "t", `{"k":"${name}"}`, { "idempotency-key": name })
 
 layer(serviceOn(BehindNetwork.pipe(Layer.provideMerge(DatabaseLayer))), { excludeTestServices: true })((it) => {
-  const terminate = (admin: SqlClient.SqlClient) => admin`
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  const terminate = (admin: SqlClient.SqlClient) => admin<{ pid: number }>`
+    SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
   `
 
@@ -90,11 +90,10 @@ layer(serviceOn(BehindNetwork.pipe(Layer.provideMerge(DatabaseLayer))), { exclud
           Array.from({ length: 15 }, () => rowsOf(key, "t")),
           { concurrency: "unbounded" }
         )
-        yield* terminate(admin)
-        const others = admin`
-          SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-        `
-        yield* Effect.repeat(others, { until: (rows) => rows.length === 0, schedule: Schedule.spaced("5 millis") })
+        const ended = (yield* terminate(admin)).map(({ pid }) => pid)
+        assert.isAbove(ended.length, 1)
+        const left = admin`SELECT pid FROM pg_stat_activity WHERE ${admin.in("pid", ended)}`
+        yield* Effect.repeat(left, { until: (rows) => rows.length === 0, schedule: Schedule.spaced("5 millis") })
         yield* untilReady("2 seconds")
         assert.strictEqual((yield* keyed(key, `idle${round}`)).status, 201)
       }
@@ -126,6 +125,7 @@ layer(serviceOn(BehindNetwork.pipe(Layer.provideMerge(DatabaseLayer))), { exclud
       assert.oneOf(value.status, [201, 503], value.text)
       if (value.status === 503) assert.match(value.headers["retry-after"] ?? "", /^[1-9]\d*$/)
       assert.isBelow(took, 4000)
+      yield* untilReady("2 seconds")
       assert.strictEqual((yield* keyed(key, "cut")).status, 201)
       assert.strictEqual(yield* countOf(key, "t"), 2)
     })
