@@ -79,7 +79,7 @@ layer(serviceLayer({ ...publicly, LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }
           }
         }
         const [known, unknown] = [median(times.known), median(times.unknown)]
-        // Hashing, a look-up more or a mail sent first would at least double one of them.
+        // A mail that is sent before the answer would take one of them far beyond this.
         assert.isBelow(Math.max(known, unknown), 2 * Math.min(known, unknown) + 2)
       })
     )
