@@ -34,10 +34,10 @@ export class Bundle extends Context.Service<Bundle, { readonly file: string }>()
 }
 
 /** A process ended before it was ready; `output` is all that it printed. */
-export class Ended extends Data.TaggedError("Ended")<{ readonly code: number | null; readonly output: string }> {}
+class Ended extends Data.TaggedError("Ended")<{ readonly code: number | null; readonly output: string }> {}
 
 /** The connection broke or was refused: whether a write took effect is not known. */
-export class Disconnected extends Data.TaggedError("Disconnected")<{ readonly code: string }> {}
+class Disconnected extends Data.TaggedError("Disconnected")<{ readonly code: string }> {}
 
 /** A port that nobody listens on now. */
 export const freePort = Effect.callback<number>((resume) => {
