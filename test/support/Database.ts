@@ -6,6 +6,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import { DataPlace, externalPool } from "../../src/server/sql/Database.ts"
+import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 
 /** The address of a suite's own database, for programs that are started beside the test. */
 export class DatabaseUrl extends Context.Service<DatabaseUrl, { readonly url: string }>()(
@@ -17,9 +18,9 @@ const freshDatabase = Effect.gen(function* () {
   const { adminUrl, template } = inject("postgres")
   const random = yield* SecureRandom.SecureRandom
   const name = `${template}_${(yield* random.uuidV4()).replaceAll("-", "")}`
-  const admin = yield* PgClient.make({ url: Redacted.make(adminUrl), maxConnections: 1 })
-  yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(template)}`, () =>
-    Effect.orDie(admin`DROP DATABASE ${admin(name)} WITH (FORCE)`)
+  yield* Effect.acquireRelease(
+    withAdmin(adminUrl, (sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)}`),
+    () => dropDatabase(adminUrl, name)
   )
   const url = new URL(adminUrl)
   url.pathname = `/${name}`

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
+import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
 import { migrate } from "../../src/server/sql/Migrations.ts"
 
@@ -34,16 +35,13 @@ const server = Effect.gen(function* () {
 const prepare = Effect.gen(function* () {
   const adminUrl = yield* server
   const template = `agent_memory_test_${process.pid}`
-  const admin = yield* PgClient.make({ url: Redacted.make(adminUrl), maxConnections: 2 })
-  yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(template)} TEMPLATE template0 ENCODING 'UTF8'`, () =>
-    Effect.orDie(
-      Effect.gen(function* () {
-        const left = yield* admin<{ datname: string }>`
-          SELECT datname FROM pg_database WHERE starts_with(datname, ${template})
-        `
-        yield* Effect.forEach(left, ({ datname }) => admin`DROP DATABASE ${admin(datname)} WITH (FORCE)`)
-      })
-    )
+  yield* Effect.acquireRelease(
+    withAdmin(adminUrl, (sql) => sql`CREATE DATABASE ${sql(template)} TEMPLATE template0 ENCODING 'UTF8'`),
+    () =>
+      withAdmin(
+        adminUrl,
+        (sql) => sql<{ datname: string }>`SELECT datname FROM pg_database WHERE starts_with(datname, ${template})`
+      ).pipe(Effect.flatMap(Effect.forEach(({ datname }) => dropDatabase(adminUrl, datname))), Effect.orDie)
   )
   const url = new URL(adminUrl)
   url.pathname = `/${template}`

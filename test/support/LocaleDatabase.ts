@@ -1,11 +1,11 @@
 import { NodeCrypto } from "@effect/platform-node"
-import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import { migrate } from "../../src/server/sql/Migrations.ts"
+import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 import { DatabaseUrl, poolOf } from "./Database.ts"
 
 /** A migrated database of the suite's own that sorts text by the rules of Swedish, as another installation may. */
@@ -14,14 +14,11 @@ export const LocaleDatabaseLayer = Layer.effectContext(
     const { adminUrl, template } = inject("postgres")
     const random = yield* SecureRandom.SecureRandom
     const name = `${template}_sv_${(yield* random.uuidV4()).replaceAll("-", "")}`
-    const admin = yield* PgClient.make({ url: Redacted.make(adminUrl), maxConnections: 1 })
-    yield* Effect.acquireRelease(
-      admin`
-        CREATE DATABASE ${admin(name)} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu
-          ICU_LOCALE 'sv-SE'
-      `,
-      () => Effect.orDie(admin`DROP DATABASE ${admin(name)} WITH (FORCE)`)
-    )
+    const create = (sql: SqlClient.SqlClient) => sql`
+      CREATE DATABASE ${sql(name)} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu
+        ICU_LOCALE 'sv-SE'
+    `
+    yield* Effect.acquireRelease(withAdmin(adminUrl, create), () => dropDatabase(adminUrl, name))
     const url = new URL(adminUrl)
     url.pathname = `/${name}`
     const client = yield* poolOf(url.href)
