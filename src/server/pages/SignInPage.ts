@@ -97,7 +97,7 @@ export const signedInPage = (input: { readonly apiKey: string; readonly baseUrl:
 <li>Never in a web page, an app that others install, or a repository: whoever has the key has the whole account.</li>
 <li>Make one named key for every application and environment, so that each can be revoked alone.</li>
 </ul>
-<p>Next: <a href="${base}/docs">the documentation</a>.</p>`
+<p>Next: <a href="${base}/openapi.json">what the API offers</a>.</p>`
   )
 }
 

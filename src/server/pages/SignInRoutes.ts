@@ -1,5 +1,5 @@
-import { Effect, Option } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "effect/http"
+import { ByteSize, Effect, Option } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "effect/http"
 import { Accounts } from "../accounts/Accounts.ts"
 import { Settings } from "../Config.ts"
 import { clientOf } from "../http/Peer.ts"
@@ -38,7 +38,13 @@ export const SignInRoutes = HttpRouter.use(
       "/sign-in",
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const form = yield* Effect.option(request.urlParamsBody)
+        // Anybody can send this form, so no more of it is read than a token needs.
+        const isTooLarge = Number(request.headers["content-length"] ?? 0) > settings.limits.authRequestBytes
+        if (isTooLarge) return failed
+        const form = yield* request.urlParamsBody.pipe(
+          Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(settings.limits.authRequestBytes)),
+          Effect.option
+        )
         const token = Option.flatMap(form, (params) => UrlParams.getFirst(params, "token"))
         if (Option.isNone(token)) return failed
         const { api_key } = yield* accounts.verify({ token: token.value, ip: clientOf(request, settings) })

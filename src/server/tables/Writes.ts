@@ -9,7 +9,7 @@ import { transact } from "../sql/SqlFailure.ts"
 import { linkCurrentSpan } from "../telemetry/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
-import { selectorOf } from "./ApplyWrite.ts"
+import { selectorOf, type Selector } from "./ApplyWrite.ts"
 import {
   Evaluation,
   recordId,
@@ -97,7 +97,15 @@ export class Writes extends Context.Service<
         known: AccountState | undefined
       ) {
         const writes = requests.flatMap(({ table, writes }) => writes.map((write) => ({ table, write })))
-        const selectors = writes.flatMap(({ table, write }) => selectorOf(write, table) ?? [])
+        // Many operations may name the same rows, which are read once.
+        const selectors = [
+          ...new Map(
+            writes.flatMap(({ table, write }) => {
+              const selector = selectorOf(write, table)
+              return selector === undefined ? [] : [[selectorKey(selector), selector] as const]
+            })
+          ).values()
+        ]
         const restores = writes.flatMap(({ table, write }) =>
           write.action === "restore" && selectorOf(write, table) !== undefined ? [{ table, id: write.id }] : []
         )
@@ -215,7 +223,9 @@ export class Writes extends Context.Service<
             answerAll(group, exit.value.outcomes)
             if (exit.value.overfull) {
               lane.state = undefined
-              yield* Effect.exit(archives.evict(accountId))
+              yield* Effect.catchCause(archives.evict(accountId), (cause) =>
+                Effect.logError("An archive could not be shortened", cause)
+              )
             }
             return
           }
@@ -278,6 +288,9 @@ export class Writes extends Context.Service<
 
   static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Archives.layer]))
 }
+
+const selectorKey = ({ createdAt, fields, id, table, updatedAt }: Selector): string =>
+  [table, id, createdAt, updatedAt, fields.short, fields.long].join("\n")
 
 const recordKeys = (request: WriteRequest): ReadonlyArray<{ readonly scope: string; readonly key: string }> => {
   const { idempotency, operation, table, writes } = request
