@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Schedule } from "effect"
-import { createServer } from "node:net"
+import { Deferred, Effect, Fiber, Layer, Schedule } from "effect"
+import { createServer, type Server } from "node:net"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { makeProxy } from "./support/DatabaseProxy.ts"
 import {
@@ -94,6 +94,32 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
         const output = yield* refused({ BASE_URL: "https://memory.example.com" })
         assert.include(output, "SMTP_URL")
         assert.include(output, "MAIL_TO_STDOUT=true")
+      }),
+    seconds
+  )
+
+  it.effect(
+    "mails a sign-in link through SMTP_URL and keeps it out of the answer",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const port = yield* freePort
+        const called = yield* Deferred.make<void>()
+        yield* Effect.acquireRelease(
+          Effect.callback<Server>((resume) => {
+            const server = createServer((socket) => {
+              socket.destroy()
+              Deferred.doneUnsafe(called, Effect.void)
+            }).listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
+          }),
+          (server) => Effect.sync(() => server.close())
+        )
+        const service = yield* startService({ DATABASE_URL: url, SMTP_URL: `smtp://user:hunter2@127.0.0.1:${port}` })
+        const link = yield* call(`${service.url}/auth/magic-link`, { body: '{"email":"somebody@example.com"}' })
+        assert.strictEqual(link.status, 200)
+        assert.notInclude(link.text, "token")
+        yield* Deferred.await(called).pipe(Effect.timeout("10 seconds"))
+        assert.notInclude(service.output(), "hunter2")
       }),
     seconds
   )
