@@ -73,12 +73,15 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
   )
 
   it.effect(
-    "says that a database cannot be reached, and does not print its password",
+    "says why a database cannot be used, and does not print its password",
     () =>
       Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
         const port = yield* freePort
         const output = yield* refused({ DATABASE_URL: `postgres://user:hunter2@127.0.0.1:${port}/memory` })
-        assert.include(output, "DATABASE_URL")
+        assert.include(output, `The database of DATABASE_URL cannot be used: connect ECONNREFUSED 127.0.0.1:${port}`)
+        const missing = Object.assign(new URL(url), { pathname: "/no_such_database" }).href
+        assert.include(yield* refused({ DATABASE_URL: missing }), `database "no_such_database" does not exist`)
         assert.notInclude(output, "hunter2")
         const malformed = yield* refused({ DATABASE_URL: "mysql://user:hunter2@127.0.0.1/memory" })
         assert.include(malformed, "DATABASE_URL is (not shown): expected an address like postgres://")

@@ -34,9 +34,16 @@ const oldestServer = 15
 /** The pool of one external server. */
 export const externalPool = (url: Redacted.Redacted) => PgClient.make({ ...session, url })
 
+/** The innermost reason of a failed connection: a refusal, an unknown host, or PostgreSQL's own words. */
+const rootReason = (error: unknown): string => {
+  if (!(error instanceof Error)) return "no reason was given"
+  if (error instanceof AggregateError && error.errors.length > 0) return rootReason(error.errors[0])
+  return error.cause instanceof Error ? rootReason(error.cause) : error.message
+}
+
 const unreachable = (error: SqlError.SqlError) =>
   new DatabaseProblem({
-    message: `The database of DATABASE_URL cannot be used: ${error.reason.message}\nCheck DATABASE_URL, and that the server runs and takes connections; or unset it to use the embedded database.`
+    message: `The database of DATABASE_URL cannot be used: ${rootReason(error.reason)}\nCheck DATABASE_URL, and that the server runs and takes connections; or unset it to use the embedded database.`
   })
 
 const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {

@@ -138,7 +138,10 @@ layer(serviceLayer())("A batch", (it) => {
       assert.strictEqual((yield* wire("GET", "/v1/notes/count", { key })).text, '{"count":100}')
     })
   )
+})
 
+// At the specification's rate the token that was spent does not come back before it is looked at.
+layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "30" }))("A batch at the usual rate", (it) => {
   it.effect("counts as one write", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
@@ -146,7 +149,7 @@ layer(serviceLayer())("A batch", (it) => {
         key,
         Array.from({ length: 10 }, (_, n) => ({ action: "add", row: { n } }))
       )
-      assert.match(String(answer.headers["ratelimit"]), /^"writes";r=999999;/)
+      assert.match(String(answer.headers["ratelimit"]), /^"writes";r=29;/)
     })
   )
 })
