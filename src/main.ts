@@ -1,22 +1,10 @@
-import { NodeRuntime } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, Layer } from "effect"
-import { App } from "./App.ts"
+const given = process.argv.slice(2)
 
-const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
-  const failure = cause.reasons.find(Cause.isFailReason)
-  return Console.error(
-    failure === undefined ? Cause.pretty(cause) : `Agent Memory did not start.\n${failure.error.message}`
-  )
+// Only what was asked for is read: a service starts without the command line, and the command line without the service.
+if (given.length === 0 || given.join() === "serve") {
+  const { serve } = await import("./cli/Serve.ts")
+  serve()
+} else {
+  const { runCommand } = await import("./cli/Commands.ts")
+  runCommand(given)
 }
-
-// npm passes on the Ctrl-C that the terminal sent already; the second must not kill what the first is ending.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined)
-
-Layer.launch(App.layer).pipe(
-  Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : explain(cause))),
-  NodeRuntime.runMain({
-    disableErrorReporting: true,
-    // To be told to stop is no failure: supervisors and npm take any other code for one.
-    teardown: (exit, end) => end(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
-  })
-)

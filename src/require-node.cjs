@@ -10,8 +10,11 @@ if (major < 22 || (major === 22 && minor < 19)) {
       " (" +
       process.execPath +
       ").\n" +
-      "On glibc Linux (x64, arm64) `npm ci` brings Node 26 along: run it without --omit=optional, then use the npm scripts.\n" +
-      "Elsewhere install Node 26 from https://nodejs.org and try again."
+      // Only a checkout has the sources beside this file, and a Node in its lock file.
+      (require("fs").existsSync(require("path").join(__dirname, "main.ts"))
+        ? "On glibc Linux (x64, arm64) `npm ci` brings Node 26 along: run it without --omit=optional, then use the npm scripts.\n" +
+          "Elsewhere install Node 26 from https://nodejs.org and try again."
+        : "Install Node 26 from https://nodejs.org and try again.")
   )
   process.exit(1)
 }

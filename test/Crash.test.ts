@@ -13,7 +13,7 @@ const kill = (pid: number) =>
 
 layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
-    "loses no acknowledged write over kill -9, and doubles none that is repeated with its idempotency key",
+    "P2, P10 loses no acknowledged write over kill -9, and doubles none that is repeated with its idempotency key",
     () =>
       Effect.gen(function* () {
         const folder = yield* makeFolder

@@ -46,6 +46,43 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
   )
 
   it.effect(
+    "with PORT=0 names the port that it got, in its greeting and in the links that it gives out",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const service = yield* startService({ DATABASE_URL: url }, 0)
+        const [, said, listening] = /ready at (\S+) \(listening on (\S+)\)/.exec(service.output()) ?? []
+        const port = new URL(listening ?? "").port
+        assert.strictEqual(said, `http://localhost:${port}`)
+        assert.include(service.output(), `curl -X POST http://localhost:${port}/auth/magic-link`)
+        const link = yield* call(`${listening}/auth/magic-link`, { body: '{"email":"somebody@example.com"}' })
+        assert.include(link.text, `"dev_magic_link":"http://localhost:${port}/sign-in?token=`)
+        assert.include(service.output(), `\nhttp://localhost:${port}/sign-in?token=`)
+      }),
+    seconds
+  )
+
+  it.effect(
+    "warns in one line when others can reach it and its address is only assumed",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const warnings = (output: string) => output.split("\n").filter((line) => line.includes('"level":"warn"'))
+        const open = yield* startService({ DATABASE_URL: url, HOST: "0.0.0.0" })
+        const [warning, ...rest] = warnings(open.output())
+        assert.isEmpty(rest)
+        assert.include(warning, "Other machines can reach this service, as HOST is 0.0.0.0")
+        assert.include(warning, "Set BASE_URL")
+        const named = { DATABASE_URL: url, HOST: "0.0.0.0", BASE_URL: "http://localhost:3000" }
+        for (const variables of [{ DATABASE_URL: url }, named]) {
+          const service = yield* startService(variables)
+          assert.isEmpty(warnings(service.output()))
+        }
+      }),
+    seconds
+  )
+
+  it.effect(
     "says which settings are wrong, all at once",
     () =>
       Effect.gen(function* () {

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { sitePaths } from "../src/server/pages/site/SitePaths.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { Bundle, startService } from "./support/ServiceProcess.ts"
 
@@ -59,7 +60,7 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
         const { port } = yield* startService({ DATABASE_URL: url, ...limits })
         const { errors, printed } = yield* runTour(port)
         assert.strictEqual(errors, "")
-        assert.strictEqual(steps.length, 13)
+        assert.strictEqual(steps.length, 14)
         assert.strictEqual(printed.length, steps.length)
         for (const [index, { answer, commands }] of steps.entries()) {
           assert.strictEqual(comparable(printed[index] ?? "", port), comparable(answer, port), commands)
@@ -73,6 +74,19 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
       for (const [, path] of readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
         assert.isTrue(existsSync(fileURLToPath(new URL(`../${path}`, import.meta.url))), path)
       }
+    })
+  )
+
+  it.effect("leads on only to its own sections and to pages that the site has", () =>
+    Effect.sync(() => {
+      const headings = [...readme.matchAll(/^##+ (.*)$/gm)].map(([, text = ""]) =>
+        text.toLowerCase().replaceAll(" ", "-")
+      )
+      for (const [, anchor = ""] of readme.matchAll(/\]\(#([^)]+)\)/g)) assert.include(headings, anchor)
+      const table = /^## Where to read on\n(.*?)^## /ms.exec(readme)?.[1] ?? ""
+      const pages = [...table.matchAll(/`(\/[a-z/.-]+)`/g)].map(([, path]) => path ?? "")
+      assert.isAbove(pages.length, 8)
+      for (const path of pages) assert.include(sitePaths, path)
     })
   )
 })

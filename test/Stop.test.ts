@@ -24,7 +24,7 @@ const idleSocket = (port: number) => socketAfter(port, "GET /health HTTP/1.1\r\n
 
 layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
-    "answers or refuses each of 50 writes that SIGTERM comes upon, and does what it said",
+    "P11 answers or refuses each of 50 writes that SIGTERM comes upon, and does what it said",
     () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl
@@ -78,13 +78,14 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
           yield* service.signal(signal)
           assert.strictEqual(yield* service.ended.pipe(Effect.timeout("10 seconds")), 0, service.output())
           assert.isFalse(runs(postmaster))
+          assert.strictEqual(service.output().trim().split("\n").at(-1), "Agent Memory has stopped.")
         }),
       seconds
     )
   }
 
   it.effect(
-    "does not wait for a client that never finishes its request",
+    "P11 does not wait for a client that never finishes its request",
     () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl

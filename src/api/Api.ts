@@ -1,6 +1,8 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { ConnectionsApi } from "./Connections.ts"
 import { completeDocument } from "./OpenApiDocument.ts"
 import { KeysApi } from "./Keys.ts"
+import { LinksApi } from "./Links.ts"
 import { RowsApi } from "./Rows.ts"
 import { SignInApi } from "./SignIn.ts"
 import { TablesApi } from "./Tables.ts"
@@ -8,7 +10,7 @@ import { VersionsApi } from "./Versions.ts"
 
 /** The REST interface: handlers, the OpenAPI document and the client derive from it. */
 export class Api extends HttpApi.make("agent-memory")
-  .add(SignInApi, TablesApi, KeysApi, VersionsApi, RowsApi)
+  .add(SignInApi, TablesApi, KeysApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotateMerge(

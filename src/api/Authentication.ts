@@ -4,10 +4,16 @@ import type { AccountId } from "../domain/Account.ts"
 import type { KeyId } from "../domain/Key.ts"
 import { RateLimited, Unauthenticated, Unavailable } from "../domain/Problem.ts"
 
-/** Whose request it is, and when the database's clock admitted it. */
+/** Whose request it is, when the database's clock admitted it, and how many of its class the key may still send at once. */
 export class CurrentKey extends Context.Service<
   CurrentKey,
-  { readonly accountId: AccountId; readonly id: KeyId; readonly name: string; readonly now: Date }
+  {
+    readonly accountId: AccountId
+    readonly id: KeyId
+    readonly name: string
+    readonly now: Date
+    readonly remaining: number
+  }
 >()("agent-memory/api/Authentication/CurrentKey") {}
 
 /** Which of a key's two rate limits a call spends: writes change rows or keys, everything else is a read. */

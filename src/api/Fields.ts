@@ -1,12 +1,6 @@
 import { Schema } from "effect"
-import { exactJson } from "./JsonBody.ts"
-
-/** The name of a table (specification section 2.1). */
-const TableName = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
-    message: "must be a letter followed by at most 63 letters, digits, _ or -"
-  })
-).annotate({ description: "A letter, then letters, digits, `_` or `-`; at most 64 characters.", examples: ["tasks"] })
+import { exactJson } from "../domain/ExactJson.ts"
+import { TableName } from "../domain/TableName.ts"
 
 export const tableParams = { table: TableName }
 
@@ -58,7 +52,10 @@ export const OperationResult = exactJson(
 
 /** An idempotency key: a repeated request with the same key gets the first answer again and writes nothing. */
 export const IdempotencyKey = Schema.String.check(
-  Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "must be 1 to 255 printable ASCII characters" })
+  // As a quoted string it is the key between the quotes.
+  Schema.isPattern(/^(?:"[\x20-\x7e]{1,255}"|[\x20-\x7e]{1,255})$/, {
+    message: "must be 1 to 255 printable ASCII characters"
+  })
 )
 
 export const idempotencyHeaders = {
@@ -66,6 +63,13 @@ export const idempotencyHeaders = {
     IdempotencyKey.annotate({
       description: "Repeat a request with the same key to get its first answer again, for 24 hours."
     })
+  )
+}
+
+/** Of operations whose answer holds a secret. */
+export const refusedIdempotencyKey = {
+  "idempotency-key": Schema.optionalKey(
+    Schema.String.annotate({ description: "Refused: the answer holds a secret, which is never stored." })
   )
 }
 

@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { ApiKey, CreatedApiKey, CreateKeyRequest, KeyId } from "../domain/Key.ts"
 import * as P from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
+import { refusedIdempotencyKey } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
 import { Problems, RequestBody } from "./Requests.ts"
 
@@ -14,11 +15,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       error: P.Unavailable
     }).annotateMerge(OpenApi.annotations({ summary: "List API keys" })),
     HttpApiEndpoint.post("create", "/_keys", {
-      headers: {
-        "idempotency-key": Schema.optionalKey(
-          Schema.String.annotate({ description: "Refused: the answer holds a secret, which is never stored." })
-        )
-      },
+      headers: refusedIdempotencyKey,
       payload: jsonBody(CreateKeyRequest),
       success: jsonBody(CreatedApiKey).pipe(HttpApiSchema.status(201)),
       error: [

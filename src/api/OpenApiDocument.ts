@@ -1,10 +1,12 @@
 interface Media {
-  schema?: { readonly allOf?: ReadonlyArray<object>; readonly $ref?: string }
+  schema?: { readonly allOf?: ReadonlyArray<object>; readonly $ref?: string; readonly properties?: Properties }
 }
+
+type Properties = Record<string, Record<string, unknown>>
 
 interface Operation {
   readonly parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; schema: object }>
-  readonly requestBody?: { readonly content: Record<string, Media> }
+  readonly requestBody?: { required: boolean; readonly content: Record<string, Media> }
   readonly responses?: Record<string, { readonly content?: Record<string, Media> }>
 }
 
@@ -33,7 +35,22 @@ export const completeDocument = (generated: Record<string, unknown>): Record<str
       }
     }
   }
+  for (const { delete: operation } of Object.values(document.paths)) {
+    // The filter of a delete may stand in the query string instead.
+    if (operation?.requestBody !== undefined) operation.requestBody.required = false
+  }
   return document as unknown as Record<string, unknown>
+}
+
+/** What only the running service knows: its address, and how many operations a batch may have. */
+export const describeService = (
+  document: object,
+  { baseUrl, batchOperations }: { readonly baseUrl: string; readonly batchOperations: number }
+): object => {
+  const described = structuredClone(document) as Document
+  const batch = described.paths["/v1/{table}/batch"]?.["post"]?.requestBody?.content["application/json"]?.schema
+  Object.assign(batch?.properties?.["operations"] ?? {}, { minItems: 1, maxItems: batchOperations })
+  return { ...described, servers: [{ url: baseUrl }] }
 }
 
 const encoded = /Encoded$/

@@ -1,3 +1,4 @@
+import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import { InternalError, NotFound, UnsupportedMediaType } from "../domain/Problem.ts"
 
@@ -8,6 +9,11 @@ import { InternalError, NotFound, UnsupportedMediaType } from "../domain/Problem
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/RequestBody", {
   error: UnsupportedMediaType
 }) {}
+
+/** Which limit an operation's body is held to: `small` is that of sign-in (16 KB), `import` that of a whole account. */
+export const BodySize = Context.Reference<"small" | "usual" | "import">("agent-memory/api/Requests/BodySize", {
+  defaultValue: () => "usual"
+})
 
 /** Renders every failure as problem+json (RFC 9457) with the request's id. */
 export class Problems extends HttpApiMiddleware.Service<Problems>()("agent-memory/api/Problems", {

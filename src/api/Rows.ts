@@ -28,7 +28,11 @@ const QueryLimit = Schema.String.check(
   })
 )
 
-const NaturalKey = Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMinLength(1))]).annotate({
+const NaturalKey = Schema.Union([
+  Schema.String,
+  Schema.Array(Schema.String).check(Schema.isMinLength(1, { message: "must name at least one field" }))
+]).annotate({
+  message: "must be the name of a field, or an array of names",
   description: "The name, or names, of the row's fields that identify it."
 })
 const AllowMultiple = Schema.optionalKey(Schema.Boolean)
@@ -44,7 +48,12 @@ const DeleteRequest = Schema.Struct({ filter: Schema.optionalKey(FilterObject) }
 const DeleteAnswer = Schema.Struct({ deleted: Schema.Natural })
 export const RestoreRequest = Schema.Struct({
   id: Schema.String,
-  version: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
+  version: Schema.Number.check(
+    Schema.makeFilter((version) => Number.isSafeInteger(version) && version >= 1, {
+      message: "must be a whole number from 1",
+      toJsonSchema: () => ({ type: "integer", minimum: 1 })
+    })
+  )
 })
 
 /** One operation of a batch (specification section 4.3). */
@@ -58,7 +67,9 @@ const BatchOperation = Schema.Union([
   Schema.Struct({ action: Schema.Literal("update_row"), ...UpdateRowRequest.fields }),
   Schema.Struct({ action: Schema.Literal("update_where"), ...UpdateWhereRequest.fields }),
   Schema.Struct({ action: Schema.Literal("delete"), filter: FilterObject })
-])
+]).annotate({
+  message: "must be a JSON object whose action is add, upsert, update_row, update_where or delete"
+})
 
 const BatchRequest = Schema.Struct({ operations: Schema.Array(BatchOperation) })
 const BatchAnswer = Schema.Struct({
@@ -92,7 +103,9 @@ export class RowsApi extends HttpApiGroup.make("rows")
       query: {
         ...filterQuery,
         sort: Schema.optionalKey(
-          Schema.NonEmptyString.annotate({ description: "A field name; a leading `-` sorts descending." })
+          Schema.String.check(Schema.isNonEmpty({ message: "must name a field" })).annotate({
+            description: "A field name; a leading `-` sorts descending."
+          })
         ),
         limit: Schema.optionalKey(
           QueryLimit.annotate({ description: "At most this many rows, 1 to 1000; 100 when it is not said." })
@@ -161,7 +174,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
         operation(
           "Several writes at once",
           "Carries out 1 to 100 operations on one table, all or none. Later operations see what earlier ones did. " +
-            "A batch counts as one write."
+            "A batch counts as one write. Its results hold at most twice what the account may hold, and one mebibyte."
         )
       ),
     HttpApiEndpoint.post("updateRow", "/:table/update_row", {

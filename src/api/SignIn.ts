@@ -3,15 +3,10 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MagicLinkRequest, MagicLinkSent, Verified, VerifyRequest } from "../domain/Account.ts"
 import * as P from "../domain/Problem.ts"
 import { jsonBody } from "./JsonBody.ts"
-import { Problems, RequestBody } from "./Requests.ts"
+import { BodySize, Problems, RequestBody } from "./Requests.ts"
 
 /** Operations whose every bad body is an invalid token: a caller learns nothing from the difference. */
 export const BadBodyIsInvalidToken = Context.Reference<boolean>("agent-memory/api/SignIn/BadBodyIsInvalidToken", {
-  defaultValue: () => false
-})
-
-/** Operations whose bodies are held to the small limit of sign-in (16 KB). */
-export const SmallBody = Context.Reference<boolean>("agent-memory/api/SignIn/SmallBody", {
   defaultValue: () => false
 })
 
@@ -31,7 +26,7 @@ export class SignInApi extends HttpApiGroup.make("auth")
         P.Unavailable
       ]
     })
-      .annotate(SmallBody, true)
+      .annotate(BodySize, "small")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Ask for a sign-in link",
@@ -45,7 +40,7 @@ export class SignInApi extends HttpApiGroup.make("auth")
       success: jsonBody(Verified),
       error: [P.InvalidToken, P.RateLimited, P.Unavailable]
     })
-      .annotate(SmallBody, true)
+      .annotate(BodySize, "small")
       .annotate(BadBodyIsInvalidToken, true)
       .annotateMerge(
         OpenApi.annotations({

@@ -32,7 +32,7 @@ const normalizeEmail = (address: string): string =>
  * them has been used to make a mail go to somebody else than the address that was checked.
  */
 export const Email = Schema.String.check(
-  Schema.isPattern(mailbox, { message: "Expected one plain e-mail address of at most 254 ASCII characters" })
+  Schema.isPattern(mailbox, { message: "must be one plain e-mail address of at most 254 ASCII characters" })
 )
   .annotate({ format: "email" })
   .pipe(Schema.brand("Email"))

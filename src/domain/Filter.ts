@@ -1,9 +1,11 @@
 import { Result } from "effect"
 import { filterFacets, type FieldFilter } from "./facets/Filter.ts"
+import { invalid } from "./InvalidPlaces.ts"
+import { pointerTo } from "./json/JsonIssue.ts"
 import { members, type Member } from "./json/Members.ts"
 import { decodeString } from "./json/Strings.ts"
 import type { JsonText } from "./json/JsonText.ts"
-import type { FieldIssue } from "./Problem.ts"
+import type { InvalidRequest } from "./Problem.ts"
 import { isRowId, systemFields, timeOf, type Row } from "./Row.ts"
 
 /**
@@ -21,23 +23,16 @@ export interface Filter {
   readonly fields: FieldFilter
 }
 
-const invalid = (path: string, message: string): ReadonlyArray<FieldIssue> => [{ path, message }]
-
-const escapePointer = (name: string): string => name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")
-
 const isScalar = (value: string): boolean => value[0] !== "{" && value[0] !== "["
 
 /** Reads a filter from its JSON object. `at` is where it stands in the request, for the places that errors name. */
-export const parseFilter = (text: JsonText, at: string): Result.Result<Filter, ReadonlyArray<FieldIssue>> => {
+export const parseFilter = (text: JsonText, at: string): Result.Result<Filter, InvalidRequest> => {
   if (text.text[0] !== "{") return Result.fail(invalid(at, "must be a JSON object of field names and values"))
   const fields = members(text)
   const nested = fields.find((field) => !isScalar(field.value))
   if (nested !== undefined) {
     return Result.fail(
-      invalid(
-        `${at}/${escapePointer(nested.name)}`,
-        "must be a string, number, boolean or null: filters compare scalars"
-      )
+      invalid(at + pointerTo([nested.name]), "must be a string, number, boolean or null: filters compare scalars")
     )
   }
   return Result.succeed(filterOf(fields))

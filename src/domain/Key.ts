@@ -7,8 +7,10 @@ export type KeyId = typeof KeyId.Type
 
 /** The label a key is given when it is made. Neither NUL nor half a surrogate pair can be kept as text. */
 export const KeyName = Schema.String.check(
-  Schema.isBetweenCodePoints(1, 80),
-  Schema.makeFilter((name) => (name.isWellFormed() && !name.includes("\0")) || "Expected Unicode text without NUL")
+  Schema.isBetweenCodePoints(1, 80, { message: "must have 1 to 80 characters" }),
+  Schema.makeFilter((name) => name.isWellFormed() && !name.includes("\0"), {
+    message: "must be Unicode text without NUL"
+  })
 )
 
 const record = {

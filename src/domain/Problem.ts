@@ -37,6 +37,13 @@ export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
   { ...members("invalid_request", "Correct the places named in `errors` and send the request again."), ...errors }
 ) {}
 
+/** The request did not arrive whole in time; the connection is closed. */
+export class RequestTimeout extends HttpApiError.Problem<RequestTimeout>()(
+  "RequestTimeout",
+  declare("invalid_request", 408, "The request took too long to arrive"),
+  members("invalid_request", "Send the whole request again, with the same Idempotency-Key if it writes.")
+) {}
+
 /** The body or filter is not JSON (RFC 8259) in UTF-8. */
 export class InvalidJson extends HttpApiError.Problem<InvalidJson>()(
   "InvalidJson",
@@ -88,6 +95,17 @@ export class AmbiguousKey extends HttpApiError.Problem<AmbiguousKey>()(
   declare("ambiguous_key", 400, "The natural key matches several rows"),
   {
     ...members("ambiguous_key", "Add a field to `key` that tells them apart, or use update_row with the row's id."),
+    ...errors,
+    matches: Schema.Finite
+  }
+) {}
+
+/** An import has rows whose ids the account has already; `errors` names the first of them. */
+export class IdExists extends HttpApiError.Problem<IdExists>()(
+  "IdExists",
+  declare("id_exists", 400, "The account has rows with these ids"),
+  {
+    ...members("id_exists", "Leave these rows out, or delete those that the account has, and import again."),
     ...errors,
     matches: Schema.Finite
   }
@@ -201,6 +219,13 @@ export class RowNotFound extends HttpApiError.Problem<RowNotFound>()(
   members("row_not_found", "Query the table for the row's id; a deleted row can come back with restore.")
 ) {}
 
+/** The row has no such field, or it is a system field, which no link can edit. */
+export class FieldNotFound extends HttpApiError.Problem<FieldNotFound>()(
+  "FieldNotFound",
+  declare("field_not_found", 404, "No such field"),
+  members("field_not_found", "Read the row for the names of its fields, and name one that the row holds itself.")
+) {}
+
 /** The version is not retained, or the row was never stored. */
 export class VersionNotFound extends HttpApiError.Problem<VersionNotFound>()(
   "VersionNotFound",
@@ -232,10 +257,24 @@ export class MultipleMatches extends HttpApiError.Problem<MultipleMatches>()(
   }
 ) {}
 
+/** A link to a text field was asked of a field that holds no string. */
+export class FieldNotText extends HttpApiError.Problem<FieldNotText>()(
+  "FieldNotText",
+  declare("field_not_text", 409, "The field is not text"),
+  members("field_not_text", "Make a link for the whole row with POST /v1/_row_links.")
+) {}
+
+/** The row was changed after it was read, so that saving would undo somebody's change. The body's `current` has it. */
+export class EditConflict extends HttpApiError.Problem<EditConflict>()(
+  "EditConflict",
+  declare("edit_conflict", 409, "The row has changed"),
+  members("edit_conflict", "Compare with `current`, and save again with its `updated_at`.")
+) {}
+
 const keyReused = [
   "idempotency_key_reused",
   "The idempotency key belongs to another request",
-  "Use a new key for a new request; repeat a request with exactly the same body."
+  "Use a new key for a new request; repeat a request exactly as it was."
 ] as const
 
 /** An idempotency key came again with another request, on operations that declare 409. */
@@ -294,7 +333,7 @@ export class InternalError extends HttpApiError.Problem<InternalError>()(
 /** The one answer to every fault of our own. */
 export const internalError = () => new InternalError({ detail: "The service failed; the fault was logged." })
 
-/** The database cannot be reached at the moment; `Retry-After` says when to try again. */
+/** The database is away or too slow, or the service is busy; `Retry-After` says when to try again. */
 export class Unavailable extends HttpApiError.Problem<Unavailable>()(
   "Unavailable",
   declare("unavailable", 503, "The service is not ready"),

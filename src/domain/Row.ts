@@ -1,5 +1,7 @@
 import { DateTime } from "effect"
 import { JsonText } from "./json/JsonText.ts"
+import { members, type Member } from "./json/Members.ts"
+import { decodeString } from "./json/Strings.ts"
 
 /** The fields that the service adds to every row (specification section 2.2). Callers may not set them. */
 export const systemFields: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"])
@@ -22,6 +24,14 @@ export const timeText = (milliseconds: number): string => DateTime.formatIso(Dat
 export const timeOf = (text: string): number | undefined => {
   const milliseconds = Date.parse(text)
   return Number.isNaN(milliseconds) || timeText(milliseconds) !== text ? undefined : milliseconds
+}
+
+/** Reads {@link rowText}. */
+export const rowOf = (text: JsonText): Row => {
+  const [id, createdAt, updatedAt, ...own] = members(text)
+  const data = JsonText.trusted(`{${own.map(({ rawName, value }) => `${rawName}:${value}`).join()}}`)
+  const time = (member: Member | undefined) => timeOf(decodeString(member!.value))!
+  return { id: decodeString(id!.value), createdAt: time(createdAt), updatedAt: time(updatedAt), data }
 }
 
 /** The row as callers see it: system fields first, then its own fields, spliced as text so that no value changes. */

@@ -1,9 +1,10 @@
 import { Result } from "effect"
 import { filterOf, parseFilter, type Filter } from "./Filter.ts"
+import { invalid } from "./InvalidPlaces.ts"
 import { JsonText } from "./json/JsonText.ts"
 import { members, type Member } from "./json/Members.ts"
 import { decodeString } from "./json/Strings.ts"
-import { FilterRequired, InvalidRequest, ReservedField, RowTooLarge } from "./Problem.ts"
+import { FilterRequired, type InvalidRequest, ReservedField, RowTooLarge } from "./Problem.ts"
 import { systemFields, timeText, type Row } from "./Row.ts"
 
 /**
@@ -28,6 +29,18 @@ export type Write =
     }
   | { readonly action: "delete"; readonly filter: Filter }
   | { readonly action: "restore"; readonly id: string; readonly version: number }
+  | {
+      readonly action: "save"
+      readonly id: string
+      /** What the row's `updated_at` must be, in milliseconds; undefined for whatever it is. */
+      readonly updatedAt: number | undefined
+      readonly fields: OwnFields
+      /** The fields are the whole new row, not a patch. */
+      readonly replaces: boolean
+      /** The one field that is edited, which must hold a string; undefined for the whole row. */
+      readonly textField: string | undefined
+    }
+  | { readonly action: "import"; readonly tables: ReadonlyMap<string, ReadonlyArray<Row>> }
 
 export type WriteProblem = FilterRequired | InvalidRequest | ReservedField | RowTooLarge
 
@@ -35,9 +48,6 @@ const reserved = (name: string, at: string, detail: string) =>
   new ReservedField({ detail, errors: [{ path: `${at}/${name}`, message: detail }] })
 
 const notAnObject = (at: string) => invalid(at, "must be a JSON object")
-
-export const invalid = (path: string, message: string): InvalidRequest =>
-  new InvalidRequest({ detail: `${path === "" ? "The body" : path} ${message}.`, errors: [{ path, message }] })
 
 /** The refusal of a row whose own fields are over the limit. */
 export const tooLarge = (bytes: number, limit: number, at: string): RowTooLarge =>
@@ -64,7 +74,8 @@ export const addOf = (
   return Result.succeed({ action: "add", row, idempotencyKey })
 }
 
-const ownFields = (text: JsonText): OwnFields => {
+/** Takes a row's or patch's system fields apart from its own. */
+export const ownFields = (text: JsonText): OwnFields => {
   const all = members(text)
   const claims = all.filter((member) => systemFields.has(member.name))
   if (claims.length === 0) return { data: text, claims }
@@ -92,7 +103,6 @@ export const refusedClaim = (fields: OwnFields, row: Row | undefined, at: string
 export const upsertOf = (
   key: string | ReadonlyArray<string>,
   row: JsonText,
-  rowBytes: number,
   at: string
 ): Result.Result<Write, WriteProblem> => {
   if (row.text[0] !== "{") return Result.fail(notAnObject(`${at}/row`))
@@ -113,9 +123,7 @@ export const upsertOf = (
     }
     fields.push(field)
   }
-  const own = ownFields(row)
-  if (own.data.bytes > rowBytes) return Result.fail(tooLarge(own.data.bytes, rowBytes, `${at}/row`))
-  return Result.succeed({ action: "upsert", natural: filterOf(fields), row: own })
+  return Result.succeed({ action: "upsert", natural: filterOf(fields), row: ownFields(row) })
 }
 
 /** A patch of the row with this id; the id is any string. */
@@ -124,13 +132,18 @@ export const updateRowOf = (id: string, patch: JsonText, at: string): Result.Res
     ? Result.succeed({ action: "update_row", id, patch: ownFields(patch) })
     : Result.fail(notAnObject(`${at}/patch`))
 
+/** An edit of the row with this id, made from what the row was at `updatedAt`. */
+export const saveOf = (
+  edit: Omit<Write & { readonly action: "save" }, "fields"> & { readonly fields: JsonText },
+  at: string
+): Result.Result<Write, WriteProblem> =>
+  edit.fields.text[0] === "{"
+    ? Result.succeed({ ...edit, fields: ownFields(edit.fields) })
+    : Result.fail(notAnObject(`${at}/${edit.replaces ? "row" : "patch"}`))
+
 const requiredFilter = (text: JsonText, at: string): Result.Result<Filter, WriteProblem> => {
   const filter = parseFilter(text, at)
-  if (Result.isFailure(filter)) {
-    return Result.fail(
-      new InvalidRequest({ detail: `${at} ${filter.failure[0]!.message}.`, errors: [...filter.failure] })
-    )
-  }
+  if (Result.isFailure(filter)) return Result.fail(filter.failure)
   if (filter.success.isEmpty) {
     const detail = "An empty filter would act on every row."
     return Result.fail(new FilterRequired({ detail, errors: [{ path: at, message: "must name at least one field" }] }))

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpClientRequest, HttpServer } from "effect/http"
 import { HttpApiMiddleware, HttpApiTest } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
@@ -11,7 +11,7 @@ import { newAccount, servicesLayer } from "../support/TestService.ts"
 
 const groups = ["auth", "tables", "keys", "versions", "rows"] as const
 
-const json = (text: string): JsonText => Result.getOrThrow(scan(text))
+const json = (text: string): JsonText => scan(text).value!
 
 /** The client that derives from the contract, as one account's application has it. */
 const clientOf = (apiKey: string) =>
@@ -68,6 +68,26 @@ layer(ServiceLayer)("The derived client", (it) => {
       assert.strictEqual(problem._tag, "RowNotFound")
       const refused = yield* clientOf("svc_live_mistyped")
       assert.strictEqual((yield* Effect.flip(refused.keys.list()))._tag, "Unauthenticated")
+    })
+  )
+
+  it.effect("imports what another account exports, and shows what it uses", () =>
+    Effect.gen(function* () {
+      const [one, other] = yield* Effect.all([newAccount, newAccount])
+      const [from, to] = [yield* clientOf(one.apiKey), yield* clientOf(other.apiKey)]
+      yield* from.rows.add({ params: { table: "tasks" }, headers: {}, payload: json('{"n":1.10}') })
+      const { tables } = yield* from.tables.export()
+      const answer = yield* to.tables.import({ headers: {}, query: { dry_run: false }, payload: { tables } })
+      assert.deepStrictEqual(answer, { tables: 1, rows: 1 })
+      const { tables: again } = yield* to.tables.export()
+      assert.deepStrictEqual(
+        again["tasks"]?.map(({ text }) => text),
+        tables["tasks"]?.map(({ text }) => text)
+      )
+      const { account_id, storage_bytes } = yield* to.tables.usage()
+      assert.deepStrictEqual([account_id, storage_bytes], [other.accountId, 10])
+      const refused = yield* Effect.flip(to.tables.import({ headers: {}, query: {}, payload: { tables } }))
+      assert.strictEqual(refused._tag, "IdExists")
     })
   )
 

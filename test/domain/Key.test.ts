@@ -26,7 +26,7 @@ describe("API key", () => {
   })
 
   it.prop(
-    "refuses a key with one wrong character",
+    "P26 refuses a key with one wrong character",
     { drawn: Schema.Struct(Drawn), position, other },
     ({ drawn, position, other }) => {
       const { text } = keyOf(drawn)

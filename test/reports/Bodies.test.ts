@@ -92,40 +92,42 @@ layer(serviceLayer({ LIMIT_ROW_BYTES: "1000000" }), { excludeTestServices: true 
     )
 
     for (const [shape, make] of Object.entries({ arrays, objects })) {
-      it.effect(`C16 refuses ${shape} of more levels at once, with the limit and the place, and stays readable`, () =>
-        Effect.gen(function* () {
-          const { apiKey: key } = yield* newAccount
-          const { id } = jsonOf<{ id: string }>(yield* add(key, "t", '{"a":1}'))
-          const three = '{"action":"add","row":{}},'.repeat(3)
-          for (const levels of depths) {
-            const deep = make(levels)
-            const bodies: ReadonlyArray<readonly [path: string, body: string, place: string]> = [
-              ["t", deep, "/d"],
-              ["t/upsert", `{"key":"a","row":${deep}}`, "/row/d"],
-              ["t/batch", `{"operations":[${three}{"action":"add","row":${deep}}]}`, "/operations/3/row/d"],
-              ["t/update_row", `{"id":"${id}","patch":${deep}}`, "/patch/d"],
-              ["t/update_where", `{"filter":{"a":1},"patch":${deep}}`, "/patch/d"],
-              ["t/update_where", `{"filter":${deep},"patch":{}}`, "/filter/d"]
-            ]
-            for (const [path, body, place] of bodies) {
-              const { took, value } = yield* timed(post(key, path, body))
-              const problem = assertProblem(value, 400, "too_deep")
-              assert.isTrue(pathsOf(problem)[0]!.startsWith(place), value.text.slice(0, 300))
-              assert.include(value.text, "100")
-              assert.isBelow(value.text.length, 2000)
-              // It takes a few milliseconds; the bound leaves room for busy machines.
-              assert.isBelow(took, 1000, `${path} of ${levels} levels`)
+      it.effect(
+        `C16 P16 refuses ${shape} of more levels at once, with the limit and the place, and stays readable`,
+        () =>
+          Effect.gen(function* () {
+            const { apiKey: key } = yield* newAccount
+            const { id } = jsonOf<{ id: string }>(yield* add(key, "t", '{"a":1}'))
+            const three = '{"action":"add","row":{}},'.repeat(3)
+            for (const levels of depths) {
+              const deep = make(levels)
+              const bodies: ReadonlyArray<readonly [path: string, body: string, place: string]> = [
+                ["t", deep, "/d"],
+                ["t/upsert", `{"key":"a","row":${deep}}`, "/row/d"],
+                ["t/batch", `{"operations":[${three}{"action":"add","row":${deep}}]}`, "/operations/3/row/d"],
+                ["t/update_row", `{"id":"${id}","patch":${deep}}`, "/patch/d"],
+                ["t/update_where", `{"filter":{"a":1},"patch":${deep}}`, "/patch/d"],
+                ["t/update_where", `{"filter":${deep},"patch":{}}`, "/filter/d"]
+              ]
+              for (const [path, body, place] of bodies) {
+                const { took, value } = yield* timed(post(key, path, body))
+                const problem = assertProblem(value, 400, "too_deep")
+                assert.isTrue(pathsOf(problem)[0]!.startsWith(place), value.text.slice(0, 300))
+                assert.include(value.text, "100")
+                assert.isBelow(value.text.length, 2000)
+                // It takes a few milliseconds; the bound leaves room for busy machines.
+                assert.isBelow(took, 1000, `${path} of ${levels} levels`)
+              }
+              if (levels > 1000) continue
+              const filter = search({ filter: deep })
+              assertProblem(yield* wire("GET", `/v1/t${filter}`, { key }), 400, "too_deep")
+              assertProblem(yield* wire("GET", `/v1/t/count${filter}`, { key }), 400, "too_deep")
+              assertProblem(yield* wire("DELETE", `/v1/t${filter}`, { key }), 400, "too_deep")
             }
-            if (levels > 1000) continue
-            const filter = search({ filter: deep })
-            assertProblem(yield* wire("GET", `/v1/t${filter}`, { key }), 400, "too_deep")
-            assertProblem(yield* wire("GET", `/v1/t/count${filter}`, { key }), 400, "too_deep")
-            assertProblem(yield* wire("DELETE", `/v1/t${filter}`, { key }), 400, "too_deep")
-          }
-          assert.strictEqual(yield* countOf(key, "t"), 1)
-          assert.strictEqual((yield* wire("GET", "/v1/_export", { key })).status, 200)
-          assert.strictEqual((yield* wire("GET", "/health")).status, 200)
-        })
+            assert.strictEqual(yield* countOf(key, "t"), 1)
+            assert.strictEqual((yield* wire("GET", "/v1/_export", { key })).status, 200)
+            assert.strictEqual((yield* wire("GET", "/health")).status, 200)
+          })
       )
     }
 
@@ -148,7 +150,7 @@ layer(serviceLayer({ LIMIT_ROW_BYTES: "1000000" }), { excludeTestServices: true 
       "tasks%3Flimit=1": [400, "invalid_table_name"]
     }
     for (const [name, [status, code]] of Object.entries(names)) {
-      it.effect(`C26 refuses the table ${name} with every method, and makes none`, () =>
+      it.effect(`C26 P19 refuses the table ${name} with every method, and makes none`, () =>
         Effect.gen(function* () {
           const { apiKey: key } = yield* newAccount
           yield* add(key, "tasks", '{"a":1}')
@@ -163,7 +165,7 @@ layer(serviceLayer({ LIMIT_ROW_BYTES: "1000000" }), { excludeTestServices: true 
       )
     }
 
-    it.effect("C26 decodes an address once: %63ount is count, as a table and as an operation", () =>
+    it.effect("C26 P19 decodes an address once: %63ount is count, as a table and as an operation", () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
         const added = yield* add(key, "%63ount", '{"a":1}')
@@ -174,7 +176,7 @@ layer(serviceLayer({ LIMIT_ROW_BYTES: "1000000" }), { excludeTestServices: true 
       })
     )
 
-    it.effect("C26 takes an id as it is, decoded once, and answers that it is not there", () =>
+    it.effect("C26 P19 takes an id as it is, decoded once, and answers that it is not there", () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
         const { id } = jsonOf<{ id: string }>(yield* add(key, "t", "{}"))

@@ -11,7 +11,7 @@ const memberNames = ["__proto__", "constructor", "prototype", "toString", "hasOw
 
 layer(serviceLayer(), { excludeTestServices: true })("Names that other stores stumbled over:", (it) => {
   // https://github.com/typicode/json-server/issues/411
-  it.effect("C13 keeps fields that shadow the members of objects verbatim, and later calls work", () =>
+  it.effect("C13 P17 keeps fields that shadow the members of objects verbatim, and later calls work", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       const tail = shadowing.slice(1)
@@ -127,7 +127,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Names that other stores st
   )
 
   // https://github.com/supabase/supabase/issues/12539, https://github.com/trailbaseio/trailbase/issues/52
-  it.effect("C25 filters and sorts by fields that are named like parameters or oddly", () =>
+  it.effect("C25 P17 filters and sorts by fields that are named like parameters or oddly", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       const names = [

@@ -67,7 +67,9 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
         assert.deepStrictEqual(yield* numbersIn(first.url, "notes", key), expected)
 
         yield* kill(first)
+        const postmaster = postmasterOf(folder)
         const heir = yield* restart({ DATA_DIR: link })
+        assert.include(heir.output(), `PostgreSQL of a service that was killed still ran (process ${postmaster})`)
         assert.deepStrictEqual(yield* numbersIn(heir.url, "notes", key), expected)
         yield* refused({ DATA_DIR: folder }, heir.pid)
       }),
@@ -95,7 +97,7 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
 
   // https://github.com/electric-sql/pglite/issues/327
   it.effect(
-    "C02 starts after a kill -9 at any step of the first start",
+    "C02 P10 starts after a kill -9 at any step of the first start",
     () =>
       Effect.gen(function* () {
         const folder = yield* makeFolder
@@ -117,7 +119,7 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
   )
 
   it.effect(
-    "C02 keeps every acknowledged batch whole, and none by half, over kills under load and while it stops",
+    "C02 P10 keeps every acknowledged batch whole, and none by half, over kills under load and while it stops",
     () =>
       Effect.gen(function* () {
         const folder = yield* makeFolder
@@ -173,7 +175,7 @@ layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, 
 
   // https://github.com/VilledeMontreal/express-idempotency/issues/32
   it.effect(
-    "C28 makes one row of a call whose process is killed before, in and after its commit",
+    "C28 P2 makes one row of a call whose process is killed before, in and after its commit",
     () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl

@@ -29,7 +29,7 @@ const keysOf = Effect.fnUntraced(function* (key: string) {
 
 layer(serviceLayer(publicly), { excludeTestServices: true })("Sign-ins that other services got wrong:", (it) => {
   // https://github.com/nextauthjs/next-auth/issues/8737, https://github.com/better-auth/better-auth/issues/9690
-  it.effect("C31 spends no link that a mail scanner opens, and gives it neither key nor cookie", () =>
+  it.effect("C31 P27 spends no link that a mail scanner opens, and gives it neither key nor cookie", () =>
     Effect.gen(function* () {
       const token = yield* mailedToken("scanned@example.com")
       const url = `/sign-in?token=${token}`
@@ -47,7 +47,8 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("Sign-ins that othe
         assert.isUndefined(page.headers["set-cookie"])
         assert.isUndefined(page.headers["location"])
         assert.notInclude(page.text, "svc_live_")
-        assert.notInclude(page.text.toLowerCase(), "<script")
+        // Scanners run scripts too: the page's own only copy, and none stands in the page itself.
+        assert.notMatch(page.text, /<script(?![^>]* src="\/assets\/site-)/i)
         assert.notMatch(page.text, /http-equiv="?refresh|onload=|autofocus.*submit/i)
       }
       const verified = yield* verify(token)
@@ -58,7 +59,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("Sign-ins that othe
   )
 
   // https://github.com/better-auth/better-auth/pull/9572
-  it.effect("C32 gives one key for a token that is verified 20 times at once through two instances", () =>
+  it.effect("C32 P27 gives one key for a token that is verified 20 times at once through two instances", () =>
     Effect.gen(function* () {
       const here = yield* BaseUrl
       const { url } = yield* DatabaseUrl
@@ -93,7 +94,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("Sign-ins that othe
   )
 
   // https://github.com/nodemailer/nodemailer/issues/1766
-  it.effect("C35 mails to exactly the address that the account is keyed by, or refuses", () =>
+  it.effect("C35 P29 mails to exactly the address that the account is keyed by, or refuses", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const before = (yield* outbox.sent).length
@@ -151,7 +152,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("Sign-ins that othe
   )
 
   // https://github.com/sahat/hackathon-starter/issues/1326
-  it.effect("C37 builds every address from its own origin, whatever host the request names", () =>
+  it.effect("C37 P30 builds every address from its own origin, whatever host the request names", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const named: ReadonlyArray<Record<string, string>> = [
@@ -192,7 +193,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("Sign-ins that othe
     })
   )
 
-  it.effect("C37 builds every address from its own origin for a request in absolute form", () =>
+  it.effect("C37 P30 builds every address from its own origin for a request in absolute form", () =>
     Effect.gen(function* () {
       const body = '{"email":"absolute@example.com"}'
       const head = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`

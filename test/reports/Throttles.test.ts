@@ -30,7 +30,7 @@ const median = (numbers: ReadonlyArray<number>) => numbers.toSorted((a, b) => a 
 
 layer(serviceLayer(publicly), { excludeTestServices: true })("What a request for a link tells:", (it) => {
   // https://github.com/supabase/auth/issues/1547
-  it.effect("C34 answers alike for known, unknown and never verified addresses, also beyond the limit", () =>
+  it.effect("C34 P28 answers alike for known, unknown and never verified addresses, also beyond the limit", () =>
     Effect.gen(function* () {
       yield* signIn("known@example.com")
       yield* ask("never@example.com")
@@ -53,7 +53,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("What a request for
     })
   )
 
-  it.effect("C34 answers alike for the longest address, and names no account when it refuses a longer one", () =>
+  it.effect("C34 P28 answers alike for the longest address, and names no account when it refuses a longer one", () =>
     Effect.gen(function* () {
       const longest = `${"a".repeat(64)}@${`${"b".repeat(61)}.`.repeat(3)}${"c".repeat(3)}`
       assert.lengthOf(longest, 254)
@@ -67,7 +67,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("What a request for
 
 layer(serviceLayer({ ...publicly, LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }), { excludeTestServices: true })(
   (it) => {
-    it.effect("C34 takes as long for an address with an account as for one without", () =>
+    it.effect("C34 P28 takes as long for an address with an account as for one without", () =>
       Effect.gen(function* () {
         yield* signIn("known@example.com")
         const times = { known: [] as Array<number>, unknown: [] as Array<number> }
@@ -98,7 +98,7 @@ const limits = { ...publicly, LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20", LIMIT_VER
 
 layer(serviceLayer(limits), { excludeTestServices: true })("Whom a limit counts:", (it) => {
   // https://github.com/Kaoruha/GinkGO/issues/5475
-  it.effect("C40 takes 30 requests from one peer for one client's, whatever their headers claim", () =>
+  it.effect("C40 P30 takes 30 requests from one peer for one client's, whatever their headers claim", () =>
     Effect.gen(function* () {
       const claims = (n: number) => ({
         "x-forwarded-for": `203.0.113.${n}`,
@@ -130,7 +130,7 @@ layer(serviceLayer({ ...limits, TRUSTED_PROXIES: "127.0.0.1,10.0.0.0/8" }), { ex
   const behind = (chain: (n: number) => string, name: string, count = 24) =>
     asks(count, (n) => ({ "x-forwarded-for": chain(n) }), name)
 
-  it.effect("C40 counts the right-most entry that is no trusted proxy, and IPv6 clients by /64", () =>
+  it.effect("C40 P30 counts the right-most entry that is no trusted proxy, and IPv6 clients by /64", () =>
     Effect.gen(function* () {
       // What stands left of the client's own address is its claim.
       assert.strictEqual(yield* behind((n) => `198.51.100.${n}, 203.0.113.7`, "left"), 20)

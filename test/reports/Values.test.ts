@@ -64,7 +64,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Values that other stores g
   )
 
   // https://github.com/PostgREST/postgrest/issues/1708
-  it.effect("C10 sorts numbers as numbers, before strings, with null and missing last both ways", () =>
+  it.effect("C10 P18 sorts numbers as numbers, before strings, with null and missing last both ways", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       const rows = ['{"n":9}', '{"n":10}', '{"n":88}', '{"n":"9"}', '{"n":-1}', '{"n":1.5}', '{"n":null}', "{}"]
@@ -92,7 +92,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Values that other stores g
     })
   )
 
-  it.effect("C10 sorts and compares numbers by value at any size and spelling", () =>
+  it.effect("C10 P18 sorts and compares numbers by value at any size and spelling", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       const ascending = [

@@ -46,6 +46,8 @@ describe("Settings", () => {
         magicLinksPerEmailPerHour: 5,
         magicLinksPerIpPerHour: 20,
         verifiesPerIpPerHour: 60,
+        registrationsPerIpPerHour: 120,
+        mcpRequestsPerIpPerMinute: 6000,
         requestBytes: 8_388_608,
         authRequestBytes: 16_384,
         importRequestBytes: 33_554_432,

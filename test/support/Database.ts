@@ -8,6 +8,8 @@ import { inject } from "vitest"
 import { DataPlace, externalPool } from "../../src/server/sql/Database.ts"
 import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 
+export { setClock } from "../../src/testing/DatabaseClock.ts"
+
 /** The address of a suite's own database, for programs that are started beside the test. */
 export class DatabaseUrl extends Context.Service<DatabaseUrl, { readonly url: string }>()(
   "agent-memory/test/support/Database/DatabaseUrl"
@@ -43,12 +45,3 @@ export const DatabaseLayer = Layer.effectContext(
     )
   })
 ).pipe(Layer.provide([Reactivity.layer, NodeCrypto.layer]))
-
-/** Moves the service's one clock against real time: `interval` is PostgreSQL's, such as `31 days`. */
-export const setClock = Effect.fnUntraced(function* (interval: string) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    CREATE OR REPLACE FUNCTION memory_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
-    RETURN date_trunc('milliseconds', clock_timestamp()) + interval '${sql.literal(interval)}'
-  `
-})

@@ -1,19 +1,24 @@
 import { PgClient } from "@effect/sql-pg"
-import { Config, Effect, Exit, Redacted, Scope } from "effect"
+import { Config, Effect, Exit, Option, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { execFileSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import type { TestProject } from "vitest/node"
 import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
 import { migrate } from "../../src/server/sql/Migrations.ts"
+import { throwAwayFolder } from "../../src/testing/ThrowAwayFolder.ts"
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Where this run's PostgreSQL answers, and the migrated database that suites copy. */
     readonly postgres: { readonly adminUrl: string; readonly template: string }
+    /** The Chromium of the browser tests; empty where there is none. */
+    readonly chromium: string
+    /** The folder of the JSONTestSuite's files; empty where there is none. */
+    readonly jsonTestSuite: string
   }
 }
 
@@ -24,10 +29,7 @@ const socketUrl = (host: string, port: number): string =>
 const server = Effect.gen(function* () {
   const external = yield* Config.option(Config.String("DATABASE_URL"))
   if (external._tag === "Some") return external.value
-  const dataDir = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "agent-memory-test-"))),
-    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-  )
+  const dataDir = yield* throwAwayFolder
   const { host, port } = yield* makeEmbedded({ dataDir, durable: false, settings: { max_connections: "400" } })
   return socketUrl(host, port)
 })
@@ -50,9 +52,41 @@ const prepare = Effect.gen(function* () {
   return { adminUrl, template }
 }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
 
+/** What browsers load, built as `npm run build` does. */
+const buildAssets = Effect.sync(() =>
+  execFileSync(process.execPath, ["src/build.js", "--assets"], {
+    cwd: fileURLToPath(new URL("../..", import.meta.url))
+  })
+)
+
+const chromiums = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+]
+
+const findChromium = Effect.gen(function* () {
+  const named = yield* Config.option(Config.String("CHROMIUM"))
+  const found = Option.getOrElse(named, () => chromiums.find((path) => existsSync(path)) ?? "")
+  if (found === "")
+    console.log("The browser tests are skipped: there is no Chromium. Install one, or name it in CHROMIUM.")
+  return found
+})
+
+const findJsonTestSuite = Effect.gen(function* () {
+  const named = yield* Config.option(Config.String("JSON_TEST_SUITE"))
+  const beside = fileURLToPath(new URL("../../../shared/corpora/JSONTestSuite/test_parsing", import.meta.url))
+  const folder = Option.getOrElse(named, () => beside)
+  return existsSync(folder) ? folder : ""
+})
+
 /** One PostgreSQL and one migrated template database for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const scope = Scope.makeUnsafe()
+  project.provide("jsonTestSuite", await Effect.runPromise(findJsonTestSuite))
+  project.provide("chromium", await Effect.runPromise(findChromium))
+  await Effect.runPromise(buildAssets)
   project.provide("postgres", await Effect.runPromise(Scope.provide(prepare, scope)))
   // What a broken suite left open must not keep the run's result from being told.
   return () =>

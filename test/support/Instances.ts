@@ -1,10 +1,11 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { LargeAnswers } from "../../src/server/http/LargeAnswers.ts"
 import { Rows } from "../../src/server/tables/Rows.ts"
 import { RowWrites, type Caller } from "../../src/server/tables/RowWrites.ts"
 import { DatabasePulse } from "../../src/server/sql/DatabasePulse.ts"
 import { DatabaseUrl, poolOf } from "./Database.ts"
-import { settingsLayer } from "./TestService.ts"
+import { settingsLayer } from "../../src/testing/TestServices.ts"
 
 /** Another instance of the service on the suite's database: with its own settings and pool, and nothing remembered. */
 export const anotherInstance = Effect.fnUntraced(function* (variables: Record<string, string> = {}) {
@@ -12,7 +13,10 @@ export const anotherInstance = Effect.fnUntraced(function* (variables: Record<st
   const pool = Layer.effect(SqlClient.SqlClient, poolOf(url))
   const context = yield* Layer.build(
     Layer.fresh(
-      Layer.merge(RowWrites.layer, Rows.layer).pipe(Layer.provide(DatabasePulse.layer), Layer.provide(pool))
+      Layer.merge(RowWrites.layer, Rows.layer).pipe(
+        Layer.provide([DatabasePulse.layer, LargeAnswers.layer]),
+        Layer.provide(pool)
+      )
     ).pipe(Layer.provide(settingsLayer(variables)))
   )
   return { rowWrites: Context.get(context, RowWrites), rows: Context.get(context, Rows) }

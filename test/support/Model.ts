@@ -46,6 +46,13 @@ export class Model {
     this.limits = limits
   }
 
+  /** A model that goes on from here by itself. */
+  fork(): Model {
+    const fork = new Model(this.limits)
+    fork.state = structuredClone(this.state)
+    return fork
+  }
+
   /** Rows as they are now, for a generator that wants to name some. */
   get rows(): ReadonlyArray<Readonly<ModelRow>> {
     return this.state.rows
@@ -154,7 +161,6 @@ export class Model {
             throw new Refusal("invalid_request")
           }
         }
-        if (size(withoutSystem(write.row)) > this.limits.row) throw new Refusal("row_too_large")
         return
       case "update_where":
       case "delete":
@@ -184,6 +190,15 @@ export class Model {
         const row = this.live(table).find((row) => row.id === write.id)
         if (row === undefined) throw new Refusal("row_not_found")
         return { row: this.patch(row, write.patch) }
+      }
+      case "save": {
+        const row = this.live(table).find((row) => row.id === write.id)
+        if (row === undefined) throw new Refusal("row_not_found")
+        if (row.updatedAt !== write.updatedAt) throw new Refusal("edit_conflict")
+        this.checkClaims(write.fields, row)
+        const own = { ...(write.replaces ? {} : row.own), ...withoutSystem(write.fields) }
+        const isChanged = JSON.stringify(own) !== JSON.stringify(row.own)
+        return { row: isChanged ? this.replace(row, own, "update") : shown(row) }
       }
       case "update_where": {
         const found = this.find(table, write.filter)

@@ -28,11 +28,12 @@ const SCALARS: ReadonlyArray<Json> = [
 const NESTED: ReadonlyArray<Json> = [[], {}, [1, { a: null }], { a: [true] }]
 const TABLES = ["one", "Two", "t-3", "t_4"]
 
-/** The next operation of a sequence; it names rows that the model has, most of the time. */
+/** The next operation of a sequence; it names rows that the model has, most of the time. `saves` adds those of links. */
 export const randomOperation = (
   random: Random,
   model: Model,
-  earlier: ReadonlyArray<ModelOperation>
+  earlier: ReadonlyArray<ModelOperation>,
+  saves: boolean
 ): ModelOperation => {
   const table = pick(random, random(3) === 0 ? TABLES : ["one", "Two"])
   const kind = random(20)
@@ -51,7 +52,11 @@ export const randomOperation = (
   const keyed = earlier.filter((one) => (one.kind === "write" || one.kind === "batch") && one.key !== undefined)
   if (kind === 7 && keyed.length > 0) return pick(random, keyed)
   const key = random(6) === 0 ? { key: `key ${random(12)}` } : {}
-  if (kind > 11) return { kind: "write", table, ...key, write: single(random, model, table, random(8)) }
+  if (kind > 11) {
+    const write = single(random, model, table, random(saves ? 10 : 8))
+    // Links send no Idempotency-Key.
+    return { kind: "write", table, ...(write.action !== "save" && key), write }
+  }
   const writes = Array.from({ length: random(12) === 0 ? random(8) : 1 + random(4) }, () =>
     single(random, model, table, random(7))
   )
@@ -80,6 +85,14 @@ const single = (random: Random, model: Model, table: string, kind: number): Mode
       }
     case 6:
       return { action: "delete", filter: filter(random, model, table) }
+    case 8:
+    case 9: {
+      const row = anyRow(random, model, table)
+      const updatedAt = (random(5) === 0 ? row?.createdAt : row?.updatedAt) ?? "@1"
+      const replaces = random(2) === 0
+      const same = random(4) === 0 ? row?.own : undefined
+      return { action: "save", id: row?.id ?? unknownId, updatedAt, fields: same ?? fields(random), replaces }
+    }
     default: {
       const row = anyRow(random, model, table)
       const version = row === undefined ? 1 : Math.max(1, row.lastVersion - random(5) + random(2))

@@ -16,6 +16,15 @@ export class Names {
     this.real.set(unknownId, "01900000-0000-7000-8000-000000000000")
   }
 
+  /** Names that go on learning by themselves. */
+  fork(): Names {
+    const fork = new Names("")
+    for (const [name, real] of this.real) fork.real.set(name, real)
+    for (const real of this.taken) fork.taken.add(real)
+    for (const [id, update] of this.updates) fork.updates.set(id, update)
+    return fork
+  }
+
   knows(operation: ModelOperation): boolean {
     return [...JSON.stringify(operation).matchAll(name)].every((found) => this.real.has(found[1]!))
   }

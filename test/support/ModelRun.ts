@@ -6,19 +6,23 @@ import { Model } from "./Model.ts"
 import { randomOperation } from "./ModelGenerator.ts"
 import { Names } from "./ModelNames.ts"
 import { isWrite, type Json, type ModelAnswer, type ModelLimits, type ModelOperation } from "./ModelValues.ts"
+import { newConnection } from "./Mcp.ts"
 import { newAccount } from "./TestService.ts"
 
 /** An answer of the service, in the model's terms except for ids and times. */
 export interface ServiceAnswer {
   readonly status: number
   readonly body: Json
-  readonly replayed: boolean
+  /** Undefined where the door does not tell. */
+  readonly replayed: boolean | undefined
 }
 
 export interface Account {
   readonly accountId: string
   readonly apiKey: string
   readonly keyId: string
+  /** Of a connection, where the account has one. */
+  readonly token?: string
 }
 
 /** Sends operations to the service, in this order; names are resolved in their texts already. */
@@ -27,21 +31,34 @@ export type Send<E, R> = (
   operations: ReadonlyArray<ModelOperation>
 ) => Effect.Effect<ReadonlyArray<ServiceAnswer>, E, R>
 
-const freshAccount = Effect.gen(function* () {
+/** An account with a key. */
+export const freshAccount = Effect.gen(function* () {
   const keys = yield* Keys
   const { accountId, apiKey } = yield* newAccount
   const keyId = (yield* keys.list(accountId))[0]!.id
-  return { accountId, apiKey, keyId }
+  const account: Account = { accountId, apiKey, keyId }
+  return account
+})
+
+/** An account with a key and a connection. */
+export const connectedAccount = Effect.gen(function* () {
+  const keys = yield* Keys
+  const { accountId, apiKey, token } = yield* newConnection()
+  const keyId = (yield* keys.list(accountId))[0]!.id
+  const account: Account = { accountId, apiKey, keyId, token }
+  return account
 })
 
 /** What went wrong first, or undefined. */
 type Fault = string | undefined
 
-const difference = (names: Names, expected: ModelAnswer, actual: ServiceAnswer): Fault => {
+/** Where an answer is another than the model's. */
+export const difference = (names: Names, expected: ModelAnswer, actual: ServiceAnswer): Fault => {
   if ("body" in expected) {
     const fault = names.match(expected.body, actual.body)
     if (fault !== undefined || actual.status > 201) return fault ?? `status ${actual.status}`
-    return expected.replayed === actual.replayed ? undefined : `replayed: ${actual.replayed}`
+    const isAlike = actual.replayed === undefined || expected.replayed === actual.replayed
+    return isAlike ? undefined : `replayed: ${actual.replayed}`
   }
   const problem = actual.body as { readonly [name: string]: Json }
   if (problem["code"] !== expected.code || actual.status !== expected.status) {
@@ -54,12 +71,13 @@ const difference = (names: Names, expected: ModelAnswer, actual: ServiceAnswer):
     : `operation ${problem["operation"]}`
 }
 
-const play = Effect.fnUntraced(function* <E, R>(
+const play = Effect.fnUntraced(function* <E, R, E2, R2>(
+  open: Effect.Effect<Account, E2, R2>,
   send: Send<E, R>,
   limits: ModelLimits,
   groups: Iterable<(model: Model) => ReadonlyArray<ModelOperation>>
 ) {
-  const account = yield* freshAccount
+  const account = yield* open
   const model = new Model(limits)
   const names = new Names(account.keyId)
   for (const group of groups) {
@@ -103,21 +121,31 @@ export const countersFault = Effect.fnUntraced(function* (accountId: string) {
   return held === recounted ? undefined : `The counters are ${held} and a recount gives ${recounted}`
 })
 
+export interface PlayOptions {
+  /** How many operations are sent at once at most. */
+  readonly groupSize: number
+  readonly length: number
+  readonly seed: number
+  /** Whether links save, too. */
+  readonly saves: boolean
+}
+
 /**
  * Plays a random sequence of operations against the service and the model, `groupSize` at a time. A fault comes back
  * as a text with the shortest failing sequence that leaving out operations finds.
  */
-export const playRandomly = Effect.fnUntraced(function* <E, R>(
+export const playRandomly = Effect.fnUntraced(function* <E, R, E2, R2>(
+  open: Effect.Effect<Account, E2, R2>,
   send: Send<E, R>,
   limits: ModelLimits,
-  { groupSize, length, seed }: { readonly groupSize: number; readonly length: number; readonly seed: number }
+  { groupSize, length, saves, seed }: PlayOptions
 ) {
   const random = randomFrom(seed)
   const played: Array<ReadonlyArray<ModelOperation>> = []
   const generate = (model: Model) => {
     const earlier = played.flat()
     const group = Array.from({ length: groupSize === 1 ? 1 : 1 + random(groupSize) }, () =>
-      randomOperation(random, model, earlier)
+      randomOperation(random, model, earlier, saves)
     )
     // Of those that are sent together, reads are answered after the writes.
     group.sort((a, b) => Number(isWrite(b)) - Number(isWrite(a)))
@@ -125,6 +153,7 @@ export const playRandomly = Effect.fnUntraced(function* <E, R>(
     return group
   }
   const fault = yield* play(
+    open,
     send,
     limits,
     Array.from({ length }, () => generate)
@@ -132,6 +161,7 @@ export const playRandomly = Effect.fnUntraced(function* <E, R>(
   if (fault === undefined) return { operations: played.flat().length, fault }
   const replay = (groups: ReadonlyArray<ReadonlyArray<ModelOperation>>) =>
     play(
+      open,
       send,
       limits,
       groups.map((group) => () => group)

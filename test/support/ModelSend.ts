@@ -3,16 +3,27 @@ import { SqlClient } from "effect/sql"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
 import { parseSort } from "../../src/domain/Query.ts"
 import { readFilter, Rows } from "../../src/server/tables/Rows.ts"
-import { RowWrites, type Operation } from "../../src/server/tables/RowWrites.ts"
+import type { WriteAnswer } from "../../src/server/tables/EvaluateWrites.ts"
+import { RowWrites, type FailureOf, type Operation, type SingleOperation } from "../../src/server/tables/RowWrites.ts"
 import { Tables } from "../../src/server/tables/Tables.ts"
 import { Versions } from "../../src/server/versions/Versions.ts"
 import type { Account, ServiceAnswer } from "./ModelRun.ts"
-import { isWrite, type Fields, type ModelOperation, type ModelWrite, type WriteOperation } from "./ModelValues.ts"
+import { callTool, type ToolAnswer } from "./Mcp.ts"
+import {
+  isWrite,
+  statusOf,
+  type Fields,
+  type Json,
+  type ModelOperation,
+  type ModelWrite,
+  type WriteOperation
+} from "./ModelValues.ts"
 import { request } from "./TestService.ts"
 
 const paths = { upsert: "/upsert", update_row: "/update_row", update_where: "/update_where", restore: "/restore" }
 
-const wireOf = (operation: ModelOperation): { method: string; path: string; body?: string } => {
+/** The request that an operation is over REST. */
+export const wireOf = (operation: ModelOperation): { method: string; path: string; body?: string } => {
   switch (operation.kind) {
     case "tables":
       return { method: "GET", path: "/v1/_tables" }
@@ -54,9 +65,75 @@ export const sendByWire = (account: Account, operations: ReadonlyArray<ModelOper
     }))
   })
 
+/** The tool that does an operation, and its arguments. */
+export const toolOf = (operation: ModelOperation): readonly [name: string, args: object] => {
+  switch (operation.kind) {
+    case "tables":
+      return ["list_tables", {}]
+    case "versions":
+    case "count":
+    case "query": {
+      const { kind, ...args } = operation
+      return [kind, args]
+    }
+    case "batch": {
+      const operations = operation.writes.map((write) =>
+        write.action === "upsert" ? { ...write, key: [write.key].flat() } : write
+      )
+      return ["batch", { table: operation.table, operations, ...keyOf(operation) }]
+    }
+    case "write": {
+      const { action, ...args } = operation.write
+      const key = "key" in args ? { key: [args.key].flat() } : {}
+      return [action, { table: operation.table, ...args, ...key, ...keyOf(operation) }]
+    }
+  }
+}
+
+const keyOf = ({ key }: WriteOperation) => (key === undefined ? {} : { idempotencyKey: key })
+
+/** What REST answers, out of what a tool does. */
+const restOf = (operation: ModelOperation, content: { readonly [name: string]: Json }): Json => {
+  if (operation.kind === "write" && operation.write.action === "add") return content["row"]!
+  if (operation.kind === "versions") return { versions: content["versions"]! }
+  // Where nothing was found, a note says to the model why that may be.
+  if (operation.kind === "query" && content["rows"]?.toString() === "")
+    return { rows: [], has_more: content["has_more"]! }
+  return operation.kind === "tables" ? { tables: content["tables"]! } : content
+}
+
+/** The text of an answer in which what a connection changed is told as what a key did: the model knows but one. */
+export const asOfKey = (text: string, keyId: string): string =>
+  text.replaceAll(
+    /"changed_by":\{"kind":"mcp","id":"[^"]*","name":"Test client"\}/g,
+    JSON.stringify({ changed_by: { kind: "key", id: keyId, name: "test" } }).slice(1, -1)
+  )
+
+/** A tool's answer in the model's terms. */
+export const answerOfTool = ({ keyId }: Account, operation: ModelOperation, { content, isError }: ToolAnswer) => {
+  const body = JSON.parse(asOfKey(content[0]!.text, keyId)) as { readonly [name: string]: Json }
+  const answer: ServiceAnswer = isError
+    ? { status: statusOf(String(body["code"]), operation), body, replayed: undefined }
+    : { status: 200, body: restOf(operation, body), replayed: undefined }
+  return answer
+}
+
+/** Through `/mcp`, one call after another. */
+export const sendByTools = (account: Account, operations: ReadonlyArray<ModelOperation>) =>
+  Effect.forEach(
+    operations,
+    Effect.fnUntraced(function* (operation) {
+      const [name, args] = toolOf(operation)
+      return answerOfTool(account, operation, yield* callTool(account.token!, name, args))
+    })
+  )
+
 const text = (fields: Fields) => JsonText.trusted(JSON.stringify(fields))
 
-const operationOf = (write: Exclude<ModelWrite, { readonly action: "restore" }>): Operation => {
+type Batched = Exclude<ModelWrite, { readonly action: "restore" | "save" }>
+const isBatched = (write: ModelWrite): write is Batched => write.action !== "restore" && write.action !== "save"
+
+const operationOf = (write: Batched): Operation => {
   switch (write.action) {
     case "add":
     case "upsert":
@@ -78,15 +155,20 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
   const { accountId, keyId } = account
   const changedBy = { kind: "key", id: keyId, name: "test" } as const
 
-  const write = (operation: WriteOperation) => {
+  const write = (
+    operation: WriteOperation
+  ): Effect.Effect<WriteAnswer, FailureOf<"batch"> | FailureOf<SingleOperation["action"]>> => {
     const { key: idempotencyKey, table } = operation
     const caller = { accountId, table, changedBy, now: clock!.now.getTime(), idempotencyKey }
     if (operation.kind === "batch") {
-      const writes = operation.writes.flatMap((write) => (write.action === "restore" ? [] : [operationOf(write)]))
-      return rowWrites.batch(caller, writes)
+      return rowWrites.batch(caller, operation.writes.filter(isBatched).map(operationOf))
     }
     const single = operation.write
-    return rowWrites.write(caller, single.action === "restore" ? single : operationOf(single))
+    if (isBatched(single)) return rowWrites.write(caller, operationOf(single))
+    if (single.action === "restore") return rowWrites.write(caller, single)
+    const { fields, updatedAt, ...save } = single
+    const edit = { ...save, updatedAt: Date.parse(updatedAt), fields: text(fields), textField: undefined }
+    return rowWrites.write(caller, edit)
   }
 
   const writes = yield* Effect.forEach(operations.filter(isWrite), (one) => answered(write(one)), {

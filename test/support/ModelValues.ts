@@ -15,6 +15,13 @@ export type ModelWrite =
     }
   | { readonly action: "delete"; readonly filter: Fields }
   | { readonly action: "restore"; readonly id: string; readonly version: number }
+  | {
+      readonly action: "save"
+      readonly id: string
+      readonly updatedAt: string
+      readonly fields: Fields
+      readonly replaces: boolean
+    }
 
 export type ModelOperation =
   | { readonly kind: "write"; readonly table: string; readonly key?: string; readonly write: ModelWrite }
@@ -142,8 +149,8 @@ export const requestOf = (write: ModelWrite): string => JSON.stringify(write.act
 export const statusOf = (code: string, operation: ModelOperation): number => {
   const action = operation.kind === "write" ? operation.write.action : operation.kind
   if (code === "row_not_found" || code === "version_not_found") return 404
-  if (code === "multiple_matches") return 409
+  if (code === "multiple_matches" || code === "edit_conflict") return 409
   if (code === "idempotency_key_reused") return action === "batch" || action === "update_where" ? 409 : 400
-  if (code === "row_too_large" || code === "storage_limit") return action === "add" || action === "batch" ? 413 : 400
+  if (code === "row_too_large" || code === "storage_limit") return ["add", "batch", "save"].includes(action) ? 413 : 400
   return 400
 }

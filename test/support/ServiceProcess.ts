@@ -24,7 +24,9 @@ export class Bundle extends Context.Service<Bundle, { readonly file: string }>()
         const cache = join(root, "node_modules", ".cache")
         mkdirSync(cache, { recursive: true })
         const folder = mkdtempSync(join(cache, "agent-memory-test-"))
-        const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build.js"), folder], { cwd: root })
+        const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build.js"), "--service", folder], {
+          cwd: root
+        })
         if (status !== 0) throw new Error(String(stderr))
         return { file: join(folder, "main.js"), folder }
       }),
@@ -98,6 +100,7 @@ export const spawnService = Effect.fnUntraced(function* (variables: Record<strin
           PORT: String(port),
           LIMIT_WRITES_PER_MINUTE: "1000000",
           LIMIT_READS_PER_MINUTE: "1000000",
+          LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "1000000",
           ...variables
         }
       })

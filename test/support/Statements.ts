@@ -26,15 +26,15 @@ const partsFrom = (source: string, start: number): ReadonlyArray<string> => {
 const definition = /(?<=\bconst )\w+(?= = (?:Effect\.fn|SqlSchema\.|sql\b|\(.*\) =>\n))/g
 const isStatement = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|TRUNCATE|MERGE|COPY|LOCK|VALUES)\b/i
 
-/** Every statement of the service's sources. */
-export const templates: ReadonlyArray<Template> = readdirSync(new URL("../../src/", import.meta.url), {
+/** Every statement of the service. */
+export const templates: ReadonlyArray<Template> = readdirSync(new URL("../../src/server/", import.meta.url), {
   recursive: true,
   encoding: "utf8"
 })
   .filter((file) => file.endsWith(".ts"))
   .toSorted()
   .flatMap((file) => {
-    const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), "utf8")
+    const source = readFileSync(new URL(`../../src/server/${file}`, import.meta.url), "utf8")
     return [...source.matchAll(/\bsql(?:<[^`]*?>)?`/g)].flatMap(({ 0: opening, index }) => {
       const parts = partsFrom(source, index + opening.length)
       const above = source.slice(0, index).match(definition) ?? []

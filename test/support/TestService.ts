@@ -1,49 +1,22 @@
-import { NodeCrypto } from "@effect/platform-node"
-import { ConfigProvider, Context, Effect, Layer } from "effect"
-import { HttpRouter, HttpServer } from "effect/http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { routerConfig, RoutesLayer, ServicesLayer } from "../../src/App.ts"
+import { Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpServer } from "effect/http"
+import { SqlClient } from "effect/sql"
+import { HttpLayer } from "../../src/App.ts"
 import { accountIdBytes, accountIdFrom } from "../../src/domain/Account.ts"
-import { Settings } from "../../src/server/Config.ts"
 import { makeNodeServer } from "../../src/server/http/NodeServer.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
-import { RateLimiter } from "../../src/server/keys/RateLimiter.ts"
-import { Mailer } from "../../src/server/mail/Mailer.ts"
-import { TelemetryLayer } from "../../src/server/telemetry/Telemetry.ts"
-import { SecureRandom } from "effect/crypto"
-import { SqlClient } from "effect/sql"
+import { servicesOn, settingsLayer } from "../../src/testing/TestServices.ts"
 import { DatabaseLayer } from "./Database.ts"
+import { DocumentsLayer } from "./Documents.ts"
 
-/** The settings that these variables make; rate limits are out of the way unless a test sets them. */
-export const settingsLayer = (variables: Record<string, string> = {}) =>
-  Layer.fresh(Settings.layer).pipe(
-    Layer.provide(
-      ConfigProvider.layer(
-        ConfigProvider.fromUnknown({
-          LOG_LEVEL: "warn",
-          LIMIT_WRITES_PER_MINUTE: "1000000",
-          LIMIT_READS_PER_MINUTE: "1000000",
-          LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "1000000",
-          LIMIT_VERIFIES_PER_IP_PER_HOUR: "1000000",
-          ...variables
-        })
-      )
-    )
-  )
-
-/** All services on this database, without HTTP; mail goes to the `Outbox`. */
-const servicesOn = <A, E>(database: Layer.Layer<A | SqlClient.SqlClient, E>, variables: Record<string, string>) =>
-  ServicesLayer.pipe(
-    Layer.provideMerge(RateLimiter.layerPostgres),
-    Layer.provideMerge(Mailer.layerMemory),
-    Layer.provideMerge(database),
-    Layer.provideMerge(TelemetryLayer),
-    Layer.provideMerge(settingsLayer(variables)),
-    Layer.provideMerge(NodeCrypto.layer)
-  )
+/** All services on this database, without HTTP; clients are described in `Documents`. */
+const servicesWith = <A, E>(database: Layer.Layer<A | SqlClient.SqlClient, E>, variables: Record<string, string>) =>
+  servicesOn(Layer.merge(database, DocumentsLayer), settingsLayer(variables))
 
 /** All services on a database of the suite's own, without HTTP. */
-export const servicesLayer = (variables: Record<string, string> = {}) => servicesOn(DatabaseLayer, variables)
+export const servicesLayer = (variables: Record<string, string> = {}) => servicesWith(DatabaseLayer, variables)
 
 /** Where the service under test answers. */
 export class BaseUrl extends Context.Service<BaseUrl, { readonly url: string }>()(
@@ -60,14 +33,10 @@ export const serviceOn = <A, E>(
   database: Layer.Layer<A | SqlClient.SqlClient, E>,
   variables: Record<string, string> = {}
 ) =>
-  HttpRouter.serve(RoutesLayer, {
-    disableLogger: true,
-    disableListenLog: true,
-    routerConfig
-  }).pipe(
+  HttpLayer.pipe(
     Layer.provideMerge(BaseUrlLayer),
     Layer.provide(NodeHttpServer.layer(makeNodeServer, { host: "127.0.0.1", port: 0 })),
-    Layer.provideMerge(servicesOn(database, variables))
+    Layer.provideMerge(servicesWith(database, variables))
   )
 
 /** The whole service behind a real socket, on a database of the suite's own. */

@@ -7,6 +7,11 @@ export interface JsonIssue {
   readonly message: string
 }
 
+/** What a text holds, or why it is not acceptable. */
+export type Parsed<A> =
+  | { readonly value: A; readonly issue?: undefined }
+  | { readonly value?: undefined; readonly issue: JsonIssue }
+
 const POINTER_LIMIT = 200
 
 /** Writes a JSON Pointer, capped because it echoes the sender's text. */

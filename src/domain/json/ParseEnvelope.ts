@@ -1,7 +1,6 @@
-import { Result } from "effect"
 import { decodeString } from "./Strings.ts"
 import { detach } from "./Detach.ts"
-import { pointerTo, type JsonIssue } from "./JsonIssue.ts"
+import { pointerTo, type JsonIssue, type Parsed } from "./JsonIssue.ts"
 import { JsonText } from "./JsonText.ts"
 import { stringEnd } from "./Lexemes.ts"
 import { readTree, setMember } from "./ReadTree.ts"
@@ -9,28 +8,38 @@ import { loneSurrogate, spaceEnd, surrogateIssue } from "./Scan.ts"
 import { duplicateName, syntaxFault, type Expected } from "./ScanFaults.ts"
 import { MAX_DEPTH, Scanner } from "./Scanner.ts"
 
-/** Which places of a request body stay text. Members that an object shape does not name are plain. */
+/** Which places of a request body stay text. Members that an object shape does not name are its `rest`, or plain. */
 export type EnvelopeShape =
   | { readonly kind: "plain" }
   | { readonly kind: "text" }
-  | { readonly kind: "object"; readonly members: ReadonlyMap<string, EnvelopeShape> }
+  | { readonly kind: "object"; readonly members: ReadonlyMap<string, EnvelopeShape>; readonly rest?: EnvelopeShape }
   | { readonly kind: "array"; readonly items: EnvelopeShape }
 
 const PLAIN: EnvelopeShape = { kind: "plain" }
+const TURN = 1_000_000
 
 /**
  * Parses a body into plain values, and into a `JsonText` at each place that the shape marks as text, under the same
  * rules as `scan`. Levels count from the root, and again from each text. Where the value's type is not the shape's,
  * the value is plain.
  */
-export const parseEnvelope = (text: string, shape: EnvelopeShape): Result.Result<unknown, JsonIssue> => {
+export const parseEnvelope = (text: string, shape: EnvelopeShape): Parsed<unknown> => {
+  const turns = parseInTurns(text, shape)
+  for (;;) {
+    const { done, value } = turns.next()
+    if (done) return value
+  }
+}
+
+/** {@link parseEnvelope} that pauses after every million characters or so, between two items of an array. */
+export function* parseInTurns(text: string, shape: EnvelopeShape): Generator<void, Parsed<unknown>, void> {
   const surrogate = loneSurrogate(text)
-  if (surrogate !== -1) return Result.fail(surrogateIssue(text, surrogate))
+  if (surrogate !== -1) return { issue: surrogateIssue(text, surrogate) }
   const reader = new EnvelopeReader(text)
-  const value = reader.value(shape)
+  const value = yield* reader.value(shape)
   const rest = spaceEnd(text, reader.at)
   if (reader.issue === undefined && rest < text.length) reader.fail(rest, "end")
-  return reader.issue === undefined ? Result.succeed(value) : Result.fail(reader.issue)
+  return reader.issue === undefined ? { value } : { issue: reader.issue }
 }
 
 /** Once `issue` is set, the values that its methods answer mean nothing. */
@@ -40,18 +49,19 @@ class EnvelopeReader {
   readonly path: Array<string | number> = []
   at = 0
   issue: JsonIssue | undefined
+  private turnEnd = TURN
 
   constructor(text: string) {
     this.text = text
     this.scanner = new Scanner(text)
   }
 
-  value(shape: EnvelopeShape): unknown {
+  *value(shape: EnvelopeShape): Generator<void, unknown, void> {
     this.at = spaceEnd(this.text, this.at)
     const opening = this.text.charAt(this.at)
     if (this.path.length < MAX_DEPTH) {
-      if (shape.kind === "object" && opening === "{") return this.object(shape.members)
-      if (shape.kind === "array" && opening === "[") return this.array(shape.items)
+      if (shape.kind === "object" && opening === "{") return yield* this.object(shape.members, shape.rest ?? PLAIN)
+      if (shape.kind === "array" && opening === "[") return yield* this.array(shape.items)
     }
     const isText = shape.kind === "text"
     if (!this.scanner.scan(this.at, isText ? MAX_DEPTH : MAX_DEPTH - this.path.length, this.path)) {
@@ -63,19 +73,22 @@ class EnvelopeReader {
     return isText ? JsonText.trusted(detach(compact, this.text.length)) : readTree(compact, Number)
   }
 
-  array(shape: EnvelopeShape): unknown {
+  *array(shape: EnvelopeShape): Generator<void, unknown, void> {
     const items: Array<unknown> = []
     if (this.step("]")) return items
     do {
       this.path.push(items.length)
-      items.push(this.value(shape))
+      items.push(yield* this.value(shape))
       if (this.issue !== undefined) return undefined
       this.path.pop()
+      if (this.at < this.turnEnd) continue
+      this.turnEnd = this.at + TURN
+      yield
     } while (this.another("]", "item end"))
     return items
   }
 
-  object(shapes: ReadonlyMap<string, EnvelopeShape>): unknown {
+  *object(shapes: ReadonlyMap<string, EnvelopeShape>, rest: EnvelopeShape): Generator<void, unknown, void> {
     const target = {}
     const names = new Set<string>()
     if (this.step("}")) return target
@@ -84,7 +97,7 @@ class EnvelopeReader {
       if (this.issue !== undefined) return undefined
       this.path.push(name)
       if (!this.step(":", 0)) return this.fail(this.at, "colon")
-      setMember(target, name, this.value(shapes.get(name) ?? PLAIN))
+      setMember(target, name, yield* this.value(shapes.get(name) ?? rest))
       if (this.issue !== undefined) return undefined
       this.path.pop()
     } while (this.another("}", "member end"))

@@ -1,26 +1,25 @@
-import { Result } from "effect"
 import { detach } from "./Detach.ts"
-import type { JsonIssue } from "./JsonIssue.ts"
+import type { JsonIssue, Parsed } from "./JsonIssue.ts"
 import { JsonText } from "./JsonText.ts"
 import { MAX_DEPTH, Scanner } from "./Scanner.ts"
 import { syntaxFault } from "./ScanFaults.ts"
 
 /** Validates one JSON value by RFC 8259, without duplicate names and with at most 100 levels, and compacts it. */
-export const scan = (text: string): Result.Result<JsonText, JsonIssue> => {
+export const scan = (text: string): Parsed<JsonText> => {
   const surrogate = loneSurrogate(text)
-  if (surrogate !== -1) return Result.fail(surrogateIssue(text, surrogate))
+  if (surrogate !== -1) return { issue: surrogateIssue(text, surrogate) }
   const scanner = new Scanner(text)
-  if (!scanner.scan(0, MAX_DEPTH, [])) return Result.fail(scanner.issue!)
+  if (!scanner.scan(0, MAX_DEPTH, [])) return { issue: scanner.issue! }
   const rest = spaceEnd(text, scanner.end)
-  if (rest < text.length) return Result.fail(syntaxFault(text, rest, "end", ""))
-  return Result.succeed(JsonText.trusted(detach(scanner.compact, text.length)))
+  if (rest < text.length) return { issue: syntaxFault(text, rest, "end", "") }
+  return { value: JsonText.trusted(detach(scanner.compact, text.length)) }
 }
 
 /** Like `scan`, for texts that must hold an object. */
-export const scanObject = (text: string): Result.Result<JsonText, JsonIssue> => {
+export const scanObject = (text: string): Parsed<JsonText> => {
   const scanned = scan(text)
-  if (Result.isFailure(scanned) || scanned.success.text.startsWith("{")) return scanned
-  return Result.fail({ code: "invalid_request", pointer: "", message: "A JSON object is expected here: {…}." })
+  if (scanned.issue !== undefined || scanned.value.text.startsWith("{")) return scanned
+  return { issue: { code: "invalid_request", pointer: "", message: "A JSON object is expected here: {…}." } }
 }
 
 /** The offset of the first character at or behind an offset that is no white space. */

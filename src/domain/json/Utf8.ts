@@ -1,5 +1,4 @@
-import { Result } from "effect"
-import type { JsonIssue } from "./JsonIssue.ts"
+import type { Parsed } from "./JsonIssue.ts"
 
 // A BOM is kept, so that the scanner refuses it like any other character outside the grammar.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -7,12 +6,12 @@ const encoder = new TextEncoder()
 const scratch = new Uint8Array(16384)
 
 /** Decodes strict UTF-8; anything ill-formed is an issue, never U+FFFD. */
-export const decodeUtf8 = (bytes: Uint8Array): Result.Result<string, JsonIssue> => {
+export const decodeUtf8 = (bytes: Uint8Array): Parsed<string> => {
   try {
-    return Result.succeed(decoder.decode(bytes))
+    return { value: decoder.decode(bytes) }
   } catch {
     const message = `The body is not valid UTF-8: see the byte at offset ${firstIllFormed(bytes)}. Send JSON as UTF-8.`
-    return Result.fail({ code: "invalid_json", pointer: "", message })
+    return { issue: { code: "invalid_json", pointer: "", message } }
   }
 }
 

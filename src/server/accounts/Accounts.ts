@@ -1,22 +1,16 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { Digest, SecureRandom } from "effect/crypto"
-import { Base64Url } from "effect/encoding"
 import { SqlClient } from "effect/sql"
-import { accountIdBytes, accountIdFrom, type Email, type Verified } from "../../domain/Account.ts"
+import type { Email, Verified } from "../../domain/Account.ts"
 import { invalidToken, type InvalidToken, type RateLimited, type Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { Keys } from "../keys/Keys.ts"
-import { MailQueue } from "../mail/MailQueue.ts"
 import { transact } from "../sql/SqlFailure.ts"
+import { Tokens } from "../Tokens.ts"
 import { AccountsRepo, type OpenLink } from "./AccountsRepo.ts"
-import { signInMail } from "./SignInMail.ts"
+import { Owners } from "./Owners.ts"
+import { tryLimits } from "./SignInLimits.ts"
+import { SignInLinks, type SentLink } from "./SignInLinks.ts"
 import { SignInThrottle } from "./SignInThrottle.ts"
-
-/** A link that was made. Its token belongs in the mail; in an answer only while the service is for its machine alone. */
-export interface SentLink {
-  readonly expires_at: string
-  readonly token: string
-}
 
 /** Signs people in by links sent to their address. The first sign-in makes the account. */
 export class Accounts extends Context.Service<
@@ -45,53 +39,31 @@ export class Accounts extends Context.Service<
       const repo = yield* AccountsRepo
       const throttle = yield* SignInThrottle
       const keys = yield* Keys
-      const mails = yield* MailQueue
-      const random = yield* SecureRandom.SecureRandom
-      const digest = yield* Digest.Digest
-      const { baseUrl, limits } = yield* Settings
+      const links = yield* SignInLinks
+      const owners = yield* Owners
+      const tokens = yield* Tokens
+      const { limits } = yield* Settings
 
-      const hashOf = (token: string) => digest.digest(Digest.sha256, new TextEncoder().encode(token))
-
-      const requestLink = Effect.fn("Accounts.requestLink")(function* (input: {
-        readonly email: Email
-        readonly ip: string
-      }) {
-        yield* throttle.spend([
-          { bucket: `link:email:${input.email}`, perHour: limits.magicLinksPerEmailPerHour },
-          { bucket: `link:ip:${input.ip}`, perHour: limits.magicLinksPerIpPerHour }
-        ])
-        const token = Base64Url.encode(yield* random.randomBytes(32))
-        const minutes = limits.magicLinkMinutes
-        const expires_at = yield* repo.insertLink({ hash: yield* hashOf(token), email: input.email, minutes })
-        yield* mails.offer(signInMail({ to: input.email, baseUrl, token, minutes }))
-        return { expires_at, token }
-      })
+      const requestLink = Effect.fn("Accounts.requestLink")((input: { readonly email: Email; readonly ip: string }) =>
+        links.send(input)
+      )
 
       const findLink = Effect.fn("Accounts.findLink")(function* (token: string) {
-        return yield* repo.findLink(yield* hashOf(token))
-      })
-
-      const accountOf = Effect.fnUntraced(function* (email: Email) {
-        const known = yield* repo.findAccount(email)
-        if (Option.isSome(known)) return known.value
-        const fresh = accountIdFrom(yield* random.randomBytes(accountIdBytes))
-        const owner = yield* repo.claimEmail(email, fresh)
-        if (owner === fresh) yield* repo.insertAccount(fresh)
-        return owner
+        return yield* repo.findLink(yield* tokens.hash(token))
       })
 
       const spend = Effect.fnUntraced(function* (token: string) {
-        const link = yield* repo.spendLink(yield* hashOf(token))
+        const link = yield* repo.spendLink(yield* tokens.hash(token))
         if (Option.isNone(link)) {
           return yield* invalidToken()
         }
-        const account_id = yield* accountOf(link.value.email)
+        const account_id = yield* owners.accountOf(link.value.email)
         const { api_key } = yield* keys.issue(account_id, `magic link ${link.value.day}`)
         return { api_key, account_id }
       }, transact(sql))
 
       const verify = Effect.fn("Accounts.verify")(function* (input: { readonly token: string; readonly ip: string }) {
-        yield* throttle.spend([{ bucket: `verify:ip:${input.ip}`, perHour: limits.verifiesPerIpPerHour }])
+        yield* throttle.spend(tryLimits(limits, input.ip))
         return yield* spend(input.token)
       })
 
@@ -104,6 +76,6 @@ export class Accounts extends Context.Service<
   )
 
   static readonly layer = Accounts.layerNoDeps.pipe(
-    Layer.provide([AccountsRepo.layer, SignInThrottle.layer, MailQueue.layer])
+    Layer.provide([AccountsRepo.layer, SignInThrottle.layer, SignInLinks.layer, Owners.layer, Tokens.layer])
   )
 }

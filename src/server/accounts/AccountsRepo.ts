@@ -5,7 +5,15 @@ import type { Unavailable } from "../../domain/Problem.ts"
 import { TimestampColumn } from "../sql/Columns.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
-const NewLink = Schema.Struct({ hash: Schema.Uint8Array, email: Email, minutes: Schema.Int })
+/** The last three are of the browser that a sign-in began in, if it did. */
+const NewLink = Schema.Struct({
+  hash: Schema.Uint8Array,
+  email: Email,
+  minutes: Schema.Int,
+  browser_hash: Schema.NullOr(Schema.Uint8Array),
+  code_hash: Schema.NullOr(Schema.Uint8Array),
+  return_to: Schema.NullOr(Schema.String)
+})
 const ByHash = Schema.Struct({ hash: Schema.Uint8Array })
 const ByEmail = Schema.Struct({ email: Email })
 const Owned = Schema.Struct({ account_id: AccountId })
@@ -38,9 +46,10 @@ export class AccountsRepo extends Context.Service<
       const insertLink = SqlSchema.findOne({
         Request: NewLink,
         Result: Schema.Struct({ expires_at: TimestampColumn }),
-        execute: ({ hash, email, minutes }) => sql`
-          INSERT INTO magic_links (hash, email, created_at, expires_at)
-          SELECT ${hash}, ${email}, clock.now, clock.now + ${minutes}::int * interval '1 minute'
+        execute: ({ hash, email, minutes, browser_hash, code_hash, return_to }) => sql`
+          INSERT INTO magic_links (hash, email, created_at, expires_at, browser_hash, code_hash, return_to)
+          SELECT ${hash}, ${email}, clock.now, clock.now + ${minutes}::int * interval '1 minute',
+            ${browser_hash}::bytea, ${code_hash}::bytea, ${return_to}::text
           FROM (SELECT memory_now() AS now OFFSET 0) AS clock
           RETURNING expires_at
         `

@@ -11,18 +11,26 @@ export const signInMail = (input: {
   readonly baseUrl: string
   readonly token: string
   readonly minutes: number
-  readonly code?: string
+  readonly code?: string | undefined
 }): Mail => {
   const url = signInUrl(input.baseUrl, input.token)
   const host = new URL(input.baseUrl).host
   const life = input.minutes === 1 ? "1 minute" : `${input.minutes} minutes`
   const ask = `Somebody, hopefully you, asked for a sign-in link to Agent Memory at ${host}.`
-  const use = `The link works once, for ${life}. It opens a page with a button that gives you a new API key.`
-  const typed = "If you are signing in to another page, type this code there instead:"
-  const ignore = "If you did not ask for this, ignore this mail: nothing happens without the link."
   const code = input.code
+  const use =
+    code === undefined
+      ? `The link works once, for ${life}. It opens a page with a button that gives you a new API key.`
+      : `The link works once, for ${life}. It opens a page with a button that signs in the browser it is opened in.`
+  const typed = "To go on in the browser where you began, type this code there instead:"
+  const warning =
+    `Type the code only into the page that you opened yourself at ${host}, and give it to nobody: ` +
+    "whoever has it is signed in as you."
+  const ignore = "If you did not ask for this, ignore this mail: nothing happens without the link."
+  const ignoreBoth = "If you did not ask for this, ignore this mail: nothing happens without the link or the code."
 
-  const text = [ask, url, use, ...(code === undefined ? [] : [typed, code]), ignore].join("\n\n") + "\n"
+  const text =
+    [ask, url, use, ...(code === undefined ? [ignore] : [typed, code, warning, ignoreBoth])].join("\n\n") + "\n"
   const paragraph = (content: string) => `<p style="margin:0 0 16px">${content}</p>`
   const html = [
     '<!doctype html><html lang="en"><body style="margin:0;padding:24px;background:#fbfaf8;color:#1d1c19;' +
@@ -37,9 +45,10 @@ export const signInMail = (input: {
       ? []
       : [
           paragraph(escapeHtml(typed)),
-          paragraph(`<strong style="font:600 24px/1.2 ui-monospace,monospace">${escapeHtml(code)}</strong>`)
+          paragraph(`<strong style="font:600 24px/1.2 ui-monospace,monospace">${escapeHtml(code)}</strong>`),
+          paragraph(escapeHtml(warning))
         ]),
-    paragraph(`<span style="color:#6a675f">${escapeHtml(ignore)}</span>`),
+    paragraph(`<span style="color:#6a675f">${escapeHtml(code === undefined ? ignore : ignoreBoth)}</span>`),
     "</div></body></html>"
   ].join("\n")
 

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { lockPatience } from "../sql/LockPatience.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 const Buckets = Schema.Array(Schema.String)
@@ -28,7 +29,7 @@ export class SignInThrottleRepo extends Context.Service<
         execute: (buckets) => sql`
           INSERT INTO sign_in_buckets AS b (bucket, tat, allowed)
           SELECT name, memory_now(), true
-          FROM unnest(${buckets}::text[]) AS name
+          FROM unnest(${buckets}::text[]) AS name, (SELECT set_config('lock_timeout', ${lockPatience}, true)) AS patience
           ORDER BY name
           ON CONFLICT (bucket) DO UPDATE SET allowed = b.allowed
           RETURNING b.bucket, greatest(0, extract(epoch FROM b.tat - memory_now()))::float8 AS ahead

@@ -10,6 +10,11 @@ import { CurrentRequest } from "./CurrentRequest.ts"
 
 const unauthenticated = () => new Unauthenticated({ detail: "The API key is missing or not valid." })
 
+const fewer = {
+  read: "One query reads up to 1000 rows, and _export every row of the account.",
+  write: "One batch request carries several writes to one table."
+}
+
 /** Admits requests by their API key; a mistyped key is refused without asking the database. */
 export const AuthenticationLayer = Layer.effect(
   Authentication,
@@ -36,6 +41,7 @@ export const AuthenticationLayer = Layer.effect(
           if (admission._tag === "Limited") {
             return yield* new RateLimited({
               detail: `This key may send ${admission.limit} ${callClass}s a minute.`,
+              hint: `Wait \`retry_after\` seconds. ${fewer[callClass]}`,
               limit: admission.limit,
               retry_after: admission.retryAfter
             })
@@ -43,7 +49,8 @@ export const AuthenticationLayer = Layer.effect(
           const record = yield* CurrentRequest
           record.accountId = admission.key.accountId
           record.keyId = admission.key.id
-          return yield* Effect.provideService(httpEffect, CurrentKey, { ...admission.key, now: admission.now })
+          const { key, now, remaining } = admission
+          return yield* Effect.provideService(httpEffect, CurrentKey, { ...key, now, remaining })
         })
       }
     })

@@ -8,6 +8,7 @@ export interface RequestRecord {
   operation?: string
   accountId?: string
   keyId?: string
+  connectionId?: string
   /** The problem's code, where the answer is one. */
   code?: string
   /** Why the answer is a 500. */

@@ -1,8 +1,6 @@
-import { SchemaIssue } from "effect"
+import { SchemaIssue, type SchemaAST } from "effect"
 import { pointerTo, shorten } from "../../domain/json/JsonIssue.ts"
 import type { FieldIssue } from "../../domain/Problem.ts"
-
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 // Both echo the sender's text, and one body can have very many faults.
 const maxIssues = 20
@@ -13,18 +11,59 @@ const tokenOf = (segment: PropertyKey | { readonly key: PropertyKey }): string |
   return typeof key === "number" ? key : String(key)
 }
 
-const sentence = (message: string): string => {
-  const text = message.replace(/\.$/, "").replace(/, got .*$/s, "")
-  if (text.startsWith("Unexpected key")) return "is not known here"
-  if (text.startsWith("Missing key")) return "is required"
-  return text.replace(/^Expected/, "must be")
+const types: Partial<Record<SchemaAST.AST["_tag"], string>> = {
+  String: "must be a string",
+  Number: "must be a number",
+  Boolean: "must be true or false",
+  Arrays: "must be an array",
+  Objects: "must be a JSON object",
+  Declaration: "must be a JSON value"
 }
 
-/** The places where a value does not fit a schema, as JSON Pointers with a few words each; the first 20 of them. */
-export const fieldIssues = (issue: SchemaIssue.Issue, at: string): ReadonlyArray<FieldIssue> =>
-  format(issue)
+const unknownMember = (ast: SchemaAST.AST): string => {
+  const known = ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
+  return known.length === 0 ? "is not known here" : `is not known here; known are ${known.join(", ")}`
+}
+
+/** What a number must be, where its schema says more of it than that it is one. */
+const numberMessage = ({ checks }: SchemaAST.AST): string | undefined => {
+  const messages = (checks ?? []).map(({ annotations }) => annotations?.["message"])
+  const message = messages.findLast((message) => typeof message === "string")
+  return message?.replace(/^must be /, "must be a number: ")
+}
+
+const bodyType = (ast: SchemaAST.AST): string | undefined =>
+  (ast._tag === "Number" ? numberMessage(ast) : undefined) ?? types[ast._tag]
+
+/** Schemas whose refusal these words do not fit say it themselves, in a `message` annotation. */
+const leafMessage =
+  (wrongType: (ast: SchemaAST.AST) => string | undefined): SchemaIssue.LeafHook =>
+  (issue) => {
+    switch (issue._tag) {
+      case "MissingKey":
+        return "is required"
+      case "UnexpectedKey":
+        return unknownMember(issue.ast)
+      case "InvalidType":
+        return wrongType(issue.ast) ?? SchemaIssue.defaultLeafHook(issue)
+      default:
+        return SchemaIssue.defaultLeafHook(issue)
+    }
+  }
+
+const bodyFormat = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: leafMessage(bodyType) })
+
+// What comes as a parameter or header is text, unless it comes several times.
+const parameterFormat = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: leafMessage(() => "must be given once") })
+
+/**
+ * The places where a value does not fit a schema, with a few words each; the first 20 of them. A place is a JSON Pointer
+ * into the body, or the name of the parameter or header.
+ */
+export const fieldIssues = (issue: SchemaIssue.Issue, part: "body" | "parameters"): ReadonlyArray<FieldIssue> =>
+  (part === "body" ? bodyFormat : parameterFormat)(issue)
     .issues.slice(0, maxIssues)
-    .map(({ message, path }) => ({
-      path: at + pointerTo((path ?? []).map(tokenOf)),
-      message: shorten(sentence(message), maxMessage)
-    }))
+    .map(({ message, path }) => {
+      const pointer = pointerTo((path ?? []).map(tokenOf))
+      return { path: part === "body" ? pointer : pointer.slice(1), message: shorten(message, maxMessage) }
+    })

@@ -2,15 +2,18 @@ import { Schema } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
-import { HeadersTooLarge, InvalidRequest } from "../../domain/Problem.ts"
+import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../domain/Problem.ts"
 
 const headersTooLarge = (request_id: string) =>
   Schema.encodeSync(HeadersTooLarge)(
     new HeadersTooLarge({ request_id, detail: "The head of the request may have 32 KB." })
   )
 
-const notHttp = (request_id: string, detail: string) =>
-  Schema.encodeSync(InvalidRequest)(new InvalidRequest({ request_id, detail }))
+const tooLate = (request_id: string) =>
+  Schema.encodeSync(RequestTimeout)(new RequestTimeout({ request_id, detail: "The request did not arrive in time." }))
+
+const notHttp = (request_id: string) =>
+  Schema.encodeSync(InvalidRequest)(new InvalidRequest({ request_id, detail: "The request is not valid HTTP/1.1." }))
 
 /** Answers what Node refuses before it is a request, with a problem body like every other failure. */
 export const answerFramingFault = (error: NodeJS.ErrnoException, socket: Duplex): void => {
@@ -23,8 +26,8 @@ export const answerFramingFault = (error: NodeJS.ErrnoException, socket: Duplex)
     error.code === "HPE_HEADER_OVERFLOW"
       ? headersTooLarge(id)
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? notHttp(id, "The request took too long to arrive.")
-        : notHttp(id, "The request is not valid HTTP/1.1.")
+        ? tooLate(id)
+        : notHttp(id)
   const status = problem.status ?? 400
   const body = JSON.stringify(problem)
   socket.end(

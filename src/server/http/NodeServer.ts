@@ -53,6 +53,8 @@ export const makeNodeServer = (): Server => {
       for (const [request, response] of early.splice(0)) server.emit("request", request, response)
     })
   })
+  // RFC 9110 10.1.1: an expectation that is not known may be passed over. Node would answer 417 with an empty body.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   server.on("clientError", answerFramingFault)
   return server
 }

@@ -3,7 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import { isLoopbackHost, type Settings } from "../Config.ts"
 import { clientIp } from "./ClientIp.ts"
 
-/** Whom sign-in limits are counted for: the address of the client, behind trusted proxies the one they tell. */
+/** Whom limits by address are counted for: the address of the client, behind trusted proxies the one they tell. */
 export const clientOf = (request: HttpServerRequest.HttpServerRequest, settings: Settings["Service"]): string =>
   clientIp({
     peer: Option.getOrUndefined(request.remoteAddress),

@@ -2,8 +2,9 @@ import { Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
 import type { HttpApiError } from "effect/http-api"
 import { jsonIssueOf } from "../../api/JsonBody.ts"
+import { invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { internalError, InvalidRequest, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
+import { internalError, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
 import { fieldIssues } from "./FieldIssues.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 
@@ -31,6 +32,9 @@ const headersOf = (problem: Problem): Record<string, string> => {
       return { "www-authenticate": "Bearer" }
     case 405:
       return "allow" in problem ? { allow: String(problem.allow) } : {}
+    case 408:
+      // What still comes of the body is nobody's request.
+      return { connection: "close" }
     case 429:
       return "retry_after" in problem ? { "retry-after": String(problem.retry_after) } : {}
     case 503:
@@ -40,6 +44,9 @@ const headersOf = (problem: Problem): Record<string, string> => {
   }
 }
 
+const invalidTableName = (errors: ReadonlyArray<FieldIssue>) =>
+  new InvalidTableName({ detail: `The table name ${errors[0]?.message ?? "is not valid"}.`, errors })
+
 /** What a request that does not fit its endpoint's schemas is refused with; a response that does not is our own fault. */
 export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem => {
   switch (error.kind) {
@@ -48,25 +55,14 @@ export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem =
       return internalError()
     case "Payload": {
       const issue = jsonIssueOf(error.cause.issue)
-      return issue === undefined ? invalidRequest(fieldIssues(error.cause.issue, "")) : jsonProblem(issue, "")
+      if (issue !== undefined) return jsonProblem(issue, "")
+      const errors = fieldIssues(error.cause.issue, "body")
+      return errors[0]?.path === "/table" ? invalidTableName(errors) : invalidPlaces(errors)
     }
-    case "Params": {
-      const errors = fieldIssues(error.cause.issue, "")
-      return new InvalidTableName({ detail: `The table name ${errors[0]?.message ?? "is not valid"}.`, errors })
-    }
+    case "Params":
+      return invalidTableName(fieldIssues(error.cause.issue, "parameters"))
     case "Query":
     case "Headers":
-      return invalidRequest(
-        fieldIssues(error.cause.issue, "").map(({ message, path }) => ({ message, path: path.slice(1) }))
-      )
+      return invalidPlaces(fieldIssues(error.cause.issue, "parameters"))
   }
-}
-
-const invalidRequest = (errors: ReadonlyArray<FieldIssue>): InvalidRequest => {
-  const first = errors[0]
-  const detail =
-    first === undefined
-      ? "The request is not valid."
-      : `${first.path === "" ? "The body" : first.path} ${first.message}.`
-  return new InvalidRequest({ detail, errors })
 }

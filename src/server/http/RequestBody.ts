@@ -1,25 +1,34 @@
-import { ByteSize, Context, Effect, Layer, Result, Semaphore } from "effect"
-import { isUtf8 } from "node:buffer"
-import { HttpIncomingMessage, HttpServerRequest, type HttpServerError } from "effect/http"
+import { Context, Effect, Layer, Result, Scope } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { RequestBody } from "../../api/Requests.ts"
-import { BadBodyIsInvalidToken, SmallBody } from "../../api/SignIn.ts"
+import { BodySize, RequestBody } from "../../api/Requests.ts"
+import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
 import { shorten } from "../../domain/json/JsonIssue.ts"
-import { decodeUtf8 } from "../../domain/json/Utf8.ts"
 import {
-  InvalidJson,
   InvalidRequest,
   invalidToken,
+  RequestTimeout,
   RequestTooLarge,
   RequestTooLarge400,
-  UnsupportedMediaType
+  Unavailable
 } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import type { Busy } from "./AccountSlots.ts"
+import { bytesFault, encodingFault } from "./BodyFaults.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
+import { LargeBodies } from "./LargeBodies.ts"
+import { readBody } from "./ReadBody.ts"
 import { renderProblem, type Problem } from "./RenderProblem.ts"
 
-/** How much of large bodies is worked on at once, in megabytes; further ones wait for their turn. */
-const largeBodyMegabytes = 64
+/** The refusal of a large body that finds no room. */
+const busy = ({ share }: Busy): Unavailable =>
+  new Unavailable({
+    detail:
+      share === "account"
+        ? "This account sends too many large bodies at once. Send them one after another."
+        : "The service reads as many large bodies as it can at the moment."
+  })
 
 const illFormed = (query: string): boolean => {
   if (!query.includes("%")) return false
@@ -34,32 +43,16 @@ const unknownParameters = (query: string): InvalidRequest => {
   })
 }
 
-/** `application/json`, in UTF-8 if it says so; no type at all is taken for JSON. */
-const isJson = (contentType: string | undefined): boolean => {
-  if (contentType === undefined) return true
-  const [type, ...parameters] = contentType
-    .toLowerCase()
-    .split(";")
-    .map((part) => part.trim())
-  return (
-    type === "application/json" &&
-    parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter))
-  )
-}
-
-const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
-  error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-
-const markFault = (bytes: Uint8Array): string | undefined =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? "The text begins with a byte order mark." : undefined
-
-const utf8Fault = (bytes: Uint8Array): string | undefined => {
-  const decoded = decodeUtf8(bytes)
-  return Result.isFailure(decoded) ? decoded.failure.message : undefined
-}
-
 const incomplete = () =>
   new InvalidRequest({ detail: "The body ended early.", errors: [{ path: "", message: "is incomplete" }] })
+
+/** For answers that come before the body did: what still comes of it is nobody's request. */
+const hangUp = Effect.map(HttpServerResponse.setHeader("connection", "close"))
+
+/** The answer to a body that stopped halfway. */
+const renderLateBody = Effect.suspend(() =>
+  hangUp(renderProblem(new RequestTimeout({ detail: "The rest of the body did not arrive in time." })))
+)
 
 /**
  * Checks a request's query and body before anything decodes them. It runs after authentication and rate limit, so that
@@ -69,7 +62,8 @@ export const RequestBodyLayer = Layer.effect(
   RequestBody,
   Effect.gen(function* () {
     const { limits } = yield* Settings
-    const largeBodies = yield* Semaphore.make(largeBodyMegabytes)
+    const largeBodies = yield* LargeBodies
+    const sizes = { small: limits.authRequestBytes, usual: limits.requestBytes, import: limits.importRequestBytes }
     const declaring413 = new Set<string>()
     HttpApi.reflect(Api, {
       onGroup: () => undefined,
@@ -82,27 +76,34 @@ export const RequestBodyLayer = Layer.effect(
       const hasBody = endpoint.payload.size > 0
       const hasQuery = endpoint.query !== undefined
       if (!hasBody && !hasQuery) return httpEffect
-      const limit = Context.get(endpoint.annotations, SmallBody) ? limits.authRequestBytes : limits.requestBytes
+      const bodySize = Context.get(endpoint.annotations, BodySize)
+      const limit = sizes[bodySize]
       const declares413 = declaring413.has(`${endpoint.method} ${endpoint.path}`)
       const tooLarge = () => {
         const problem = { detail: `The body may have ${limit} bytes.`, limit }
         return declares413 ? new RequestTooLarge(problem) : new RequestTooLarge400(problem)
       }
+      const room = bodySize === "import" ? largeBodies.reserveImport : largeBodies.reserve
       const hidesBody = Context.get(endpoint.annotations, BadBodyIsInvalidToken)
       const refuse = (problem: Problem) => renderProblem(hidesBody ? invalidToken() : problem)
 
-      return Effect.gen(function* () {
+      const answer = Effect.fnUntraced(function* (scope: Scope.Scope) {
         const request = yield* HttpServerRequest.HttpServerRequest
         let bytes: Uint8Array | undefined
         if (hasBody) {
+          const compressed = encodingFault(request.headers)
+          if (compressed !== undefined) return yield* compressed
           // A body that says it is too large is refused without reading any of it.
           if (Number(request.headers["content-length"] ?? 0) > limit) return yield* refuse(tooLarge())
-          const read = yield* request.arrayBuffer.pipe(
-            Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
-            Effect.result
-          )
-          if (Result.isFailure(read)) return yield* refuse(isTooLarge(read.failure) ? tooLarge() : incomplete())
-          bytes = new Uint8Array(read.success)
+          const { accountId } = yield* CurrentRequest
+          const reserve = (size: number) => Scope.provide(room(accountId ?? "", size), scope)
+          const read = yield* Effect.result(readBody(request, limit, reserve))
+          if (Result.isFailure(read)) {
+            if (read.failure._tag === "Busy") return yield* hangUp(renderProblem(busy(read.failure)))
+            if (read.failure.fault === "late") return yield* renderLateBody
+            return yield* refuse(read.failure.fault === "too large" ? tooLarge() : incomplete())
+          }
+          bytes = read.success
         }
         const query = request.url.split("?").slice(1).join("?")
         if (!hidesBody && illFormed(query)) {
@@ -114,20 +115,15 @@ export const RequestBodyLayer = Layer.effect(
         // The framework looks at the parameters of operations that declare some.
         if (!hidesBody && !hasQuery && query !== "") return yield* renderProblem(unknownParameters(query))
         if (bytes !== undefined) {
-          if (bytes.length > 0 && !isJson(request.headers["content-type"])) {
-            return yield* new UnsupportedMediaType({ detail: "The body must be JSON in UTF-8." })
-          }
-          // The framework decodes leniently: it would replace ill-formed bytes and drop a byte order mark.
-          const fault = isUtf8(bytes) ? markFault(bytes) : utf8Fault(bytes)
-          if (fault !== undefined) {
-            return yield* refuse(new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] }))
-          }
-          // Working on a body takes several times its size.
-          const megabytes = Math.min(Math.floor(bytes.length / 1_048_576), largeBodyMegabytes)
-          if (megabytes > 0) return yield* largeBodies.withPermits(megabytes)(httpEffect)
+          const fault = bytesFault(request.headers, bytes)
+          if (fault?._tag === "UnsupportedMediaType") return yield* fault
+          if (fault !== undefined) return yield* refuse(fault)
         }
         return yield* httpEffect
       })
+
+      // A scope of its own: the request's lasts until the answer was read, and its reader may take his time.
+      return Effect.acquireUseRelease(Scope.make(), answer, Scope.close)
     })
   })
 )

@@ -16,6 +16,7 @@ const fieldsOf = (record: RequestRecord, method: string, operation: string, stat
   duration_ms: Math.round(duration * 100) / 100,
   ...(record.accountId === undefined ? {} : { account_id: record.accountId }),
   ...(record.keyId === undefined ? {} : { key_id: record.keyId }),
+  ...(record.connectionId === undefined ? {} : { connection_id: record.connectionId }),
   ...(record.code === undefined ? {} : { code: record.code })
 })
 
@@ -44,7 +45,8 @@ export const logged = <E, R>(
         return Effect.andThen(
           Metrics.requestAnswered(operation, status, duration),
           Effect.withFiber((fiber) => {
-            const level = status >= 500 ? "Error" : "Info"
+            // A tool that breaks is a result of its call, which is answered with 200.
+            const level = status >= 500 || record.cause !== undefined ? "Error" : "Info"
             if (!isLogged(fiber.getRef(References.MinimumLogLevel), level)) return Exit.void
             const line = [
               `${operation} ${status}`,

@@ -1,9 +1,11 @@
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Option } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { internalError, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import { crossOriginHeaders, preflightHeaders } from "./CrossOrigin.ts"
 import type { RequestRecord } from "./CurrentRequest.ts"
+import { LargeAnswers } from "./LargeAnswers.ts"
 import { namesLoopback } from "./Peer.ts"
 import { renderProblem } from "./RenderProblem.ts"
 import { logged } from "./RequestLog.ts"
@@ -13,13 +15,27 @@ const isUnknownRoute = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
 /**
+ * What every answer under a link's address is sent with, unless it says otherwise itself. Data and files are nothing to
+ * show: whatever a browser makes of them, nothing in them runs or loads.
+ */
+const linkHeaders = {
+  "content-security-policy": "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
+  "referrer-policy": "no-referrer",
+  "x-robots-tag": "noindex, nofollow",
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin"
+}
+
+/**
  * What holds for every request, whatever it asks for: an id, a host that is ours, OPTIONS without credentials, and a
  * problem body where no route took it or a handler broke.
  */
 export const RequestsLayer = HttpRouter.middleware(
   Effect.gen(function* () {
-    const { localMode } = yield* Settings
+    const settings = yield* Settings
     const routes = yield* Routes
+    const largeAnswers = yield* LargeAnswers
 
     const unrouted = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
       renderProblem(routes.refusal(method, url))
@@ -30,7 +46,7 @@ export const RequestsLayer = HttpRouter.middleware(
         const id = uuidV7Unsafe()
         const record: RequestRecord = { id }
         const answered = Effect.gen(function* () {
-          if (localMode && !namesLoopback(request)) {
+          if (settings.localMode && !namesLoopback(request)) {
             const detail = "This service answers for its own machine only, at localhost or 127.0.0.1."
             return yield* renderProblem(new MisdirectedRequest({ detail }))
           }
@@ -39,20 +55,34 @@ export const RequestsLayer = HttpRouter.middleware(
             const allowed = routes.allowed(request.url)
             return allowed.length === 0
               ? yield* unrouted(request)
-              : HttpServerResponse.empty({ status: 204, headers: { allow: allowed.join(", ") } })
+              : HttpServerResponse.empty({
+                  status: 204,
+                  headers: { allow: allowed.join(", "), ...preflightHeaders(settings, request, allowed) }
+                })
           }
-          return yield* Effect.catchCause(httpEffect, (cause) => {
+          const response = yield* Effect.catchCause(httpEffect, (cause) => {
             const failure = cause.reasons.find(Cause.isFailReason)
             if (failure !== undefined && isUnknownRoute(failure.error)) return unrouted(request)
             if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
             record.cause = cause
             return renderProblem(internalError())
           })
+          // What was read can be read again; what was written can't be taken back.
+          if (request.method === "GET" && response.body._tag === "Uint8Array") {
+            const refused = yield* Effect.flip(largeAnswers.room(response.body.contentLength)).pipe(Effect.option)
+            if (Option.isSome(refused)) return yield* renderProblem(refused.value)
+          }
+          yield* largeAnswers.sent(response)
+          return response
         })
         const response = yield* logged(record, request, routes.operation, answered)
-        return HttpServerResponse.setHeaders(response, {
-          // Answers hold what one account stored, or secrets that are shown once.
-          "cache-control": "no-store",
+        const careful = routes.isOfLink(request.url)
+          ? HttpServerResponse.setHeaders(response, { ...linkHeaders, ...response.headers })
+          : response
+        return HttpServerResponse.setHeaders(careful, {
+          ...crossOriginHeaders(settings, request),
+          // Answers hold what one account stored, or secrets that are shown once: only what is everybody's says otherwise.
+          "cache-control": response.headers["cache-control"] ?? "no-store",
           "x-content-type-options": "nosniff",
           "x-request-id": id
         })

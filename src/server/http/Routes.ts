@@ -1,6 +1,8 @@
 import { Context, Layer } from "effect"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { sitePaths } from "../pages/site/SitePaths.ts"
+import { metadataPaths } from "../oauth/MetadataRoutes.ts"
 import { MethodNotAllowed, NotFound } from "../../domain/Problem.ts"
 
 /** The refusal of a request that no route takes; `allow` lists the methods that the address does take. */
@@ -9,10 +11,10 @@ export type Refusal = NotFound | (MethodNotAllowed & { readonly allow: string })
 /**
  * The path of an address, escapes decoded except for those of separators. None with ill-formed escapes or an empty part,
  * or with a `;` or `#`: the framework's router takes what follows them for the query, so that `/v1/a;b` would be the
- * table `a`.
+ * table `a`. `/mcp` alone may have a slash at its end.
  */
 const pathOf = (url: string): string | undefined => {
-  const path = url.split("?", 1)[0]!
+  const path = url.split("?", 1)[0]!.replace(/^\/mcp\/$/, "/mcp")
   if (/[;#]|\/\/|.\/$/.test(path)) return undefined
   try {
     return decodeURI(path)
@@ -30,6 +32,8 @@ export class Routes extends Context.Service<
     readonly allowed: (url: string) => ReadonlyArray<string>
     /** Whether an address can be routed as it is spelled. */
     readonly isRoutable: (url: string) => boolean
+    /** Whether an address is below those of links, whose every answer is sent with care. */
+    readonly isOfLink: (url: string) => boolean
     /** What a request asks for, in words that hold nothing of the caller's: `rows.query`, or the route's own pattern. */
     readonly operation: (method: string, url: string) => string
   }
@@ -45,8 +49,23 @@ export class Routes extends Context.Service<
       onEndpoint: ({ endpoint, group }) =>
         add(endpoint.method, endpoint.path, `${group.identifier}.${endpoint.identifier}`)
     })
-    for (const path of ["/health", "/ready", "/openapi.json", "/sign-in", "/metrics"]) add("GET", path)
+    for (const path of ["/health", "/ready", "/openapi.json", "/sign-in", "/metrics", "/assets/:file"]) add("GET", path)
     add("POST", "/sign-in")
+    add("GET", "/view/:token", "links.view")
+    add("GET", "/view/:token/data", "links.data")
+    add("GET", "/view/:token/download", "links.downloadViewed")
+    add("GET", "/view/:token/versions", "links.versions")
+    add("PATCH", "/view/:token", "links.save")
+    add("POST", "/view/:token/restore", "links.restore")
+    add("GET", "/download/:token", "links.download")
+    for (const path of ["/sign-in/code", "/connections", "/authorize"]) {
+      add("GET", path)
+      add("POST", path)
+    }
+    for (const path of ["/sign-in/email", "/sign-out", "/token", "/revoke", "/register"]) add("POST", path)
+    for (const path of [...metadataPaths.resource, ...metadataPaths.server]) add("GET", path)
+    for (const method of ["GET", "POST", "DELETE"]) add(method, "/mcp")
+    for (const path of sitePaths) add("GET", path)
 
     const allowed = (url: string): ReadonlyArray<string> => {
       const path = pathOf(url)
@@ -58,7 +77,14 @@ export class Routes extends Context.Service<
 
     const refusal = (method: string, url: string): Refusal => {
       const methods = allowed(url)
-      if (methods.length === 0) return new NotFound({ detail: "No operation has this address." })
+      if (methods.length === 0) {
+        return url.startsWith("/v1/_")
+          ? new NotFound({
+              detail: "No operation has this address, and no table's name begins with _.",
+              hint: "Name a table with a letter and then letters, digits, _ or -; the operations are in /openapi.json."
+            })
+          : new NotFound({ detail: "No operation has this address." })
+      }
       const allow = methods.join(", ")
       return Object.assign(new MethodNotAllowed({ detail: `${method} is not allowed here, but ${allow}.` }), { allow })
     }
@@ -71,6 +97,12 @@ export class Routes extends Context.Service<
       return found?.operation ?? (method === "OPTIONS" ? "OPTIONS" : "unmatched")
     }
 
-    return Routes.of({ refusal, allowed, operation, isRoutable: (url) => pathOf(url) !== undefined })
+    return Routes.of({
+      refusal,
+      allowed,
+      operation,
+      isRoutable: (url) => pathOf(url) !== undefined,
+      isOfLink: (url) => /^\/(?:view|download)(?:\/|$)/.test(pathOf(url) ?? url)
+    })
   })
 }

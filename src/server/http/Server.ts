@@ -1,8 +1,8 @@
 import { NodeHttpServer } from "@effect/platform-node"
-import { Console, Data, Effect, Layer } from "effect"
+import { Console, Data, Effect, Layer, Option } from "effect"
 import type { HttpServerError } from "effect/http"
 import { HttpServer } from "effect/http"
-import { Settings } from "../Config.ts"
+import { isLoopbackHost, localUrl, Settings } from "../Config.ts"
 import { DataPlace } from "../sql/Database.ts"
 import { makeNodeServer } from "./NodeServer.ts"
 
@@ -31,17 +31,49 @@ export const ServerLayer = Layer.unwrap(
   })
 )
 
+/** The settings as they are once the service listens: with `PORT=0` the system has chosen the port. */
+export const ListeningSettings = Layer.effect(
+  Settings,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const { address } = yield* HttpServer.HttpServer
+    const port = "port" in address ? address.port : settings.port
+    return Settings.of({ ...settings, port, baseUrl: settings.isBaseUrlAssumed ? localUrl(port) : settings.baseUrl })
+  })
+)
+
+/** What it means that other machines reach a service that gives out addresses of this one. */
+const warnOfReach = Effect.gen(function* () {
+  const { baseUrl, host, isBaseUrlAssumed, metricsToken } = yield* Settings
+  if (!isBaseUrlAssumed || isLoopbackHost(host)) return
+  const metrics = Option.isNone(metricsToken) ? "; GET /metrics is open to them" : ""
+  yield* Effect.logWarning(
+    `Other machines can reach this service, as HOST is ${host}, but its links lead to ${baseUrl}, which works on this machine only${metrics}. Set BASE_URL to its public address.`
+  )
+})
+
+/** What it means that sign-ins and tokens travel unprotected. */
+const warnOfPlainHttp = Effect.gen(function* () {
+  const { baseUrl, loopback } = yield* Settings
+  if (loopback || !baseUrl.startsWith("http:")) return
+  yield* Effect.logWarning(
+    `BASE_URL is ${baseUrl}: keys, codes and tokens travel readable for everybody on the way. Put TLS in front, and set BASE_URL to the https address.`
+  )
+})
+
 /** Tells the person who started the service where it is, where the data is, and what to type next. */
 export const Greeting = Layer.effectDiscard(
   Effect.gen(function* () {
     const { baseUrl } = yield* Settings
     const { description } = yield* DataPlace
     const address = yield* HttpServer.addressFormattedWith(Effect.succeed)
+    yield* warnOfReach
+    yield* warnOfPlainHttp
     yield* Console.log(
       [
         `Agent Memory is ready at ${baseUrl} (listening on ${address}).`,
         `Data is kept ${description}.`,
-        "Get an API key:",
+        `Get an API key at ${baseUrl}/ in a browser, or here:`,
         `  curl -X POST ${baseUrl}/auth/magic-link -H 'Content-Type: application/json' -d '{"email":"you@example.com"}'`
       ].join("\n")
     )

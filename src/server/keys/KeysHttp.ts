@@ -2,13 +2,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authentication.ts"
-import { InvalidRequest } from "../../domain/Problem.ts"
+import { refuseIdempotencyKey } from "../http/IdempotencyKey.ts"
 import { Keys } from "./Keys.ts"
-
-const noIdempotency = () => {
-  const detail = "Creating a key takes no Idempotency-Key: its answer holds a secret, which is never stored."
-  return new InvalidRequest({ detail, errors: [{ path: "idempotency-key", message: "is not taken here" }] })
-}
 
 export const KeysHttp = HttpApiBuilder.group(
   Api,
@@ -22,7 +17,7 @@ export const KeysHttp = HttpApiBuilder.group(
       }),
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const { accountId } = yield* CurrentKey
-        if (headers["idempotency-key"] !== undefined) return yield* noIdempotency()
+        yield* refuseIdempotencyKey(headers)
         return yield* keys.create(accountId, payload.name)
       }),
       revoke: Effect.fnUntraced(function* ({ params }) {

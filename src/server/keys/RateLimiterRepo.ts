@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountId } from "../../domain/Account.ts"
 import { KeyId } from "../../domain/Key.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { lockPatience } from "../sql/LockPatience.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 const Class = Schema.Literals(["read", "write"])
@@ -53,7 +54,8 @@ export class RateLimiterRepo extends Context.Service<
         Result: FoundKey,
         execute: ({ accountId, hash }) => sql`
           WITH found AS (
-            SELECT key_id, name, last_used_at, memory_now() AS now
+            SELECT key_id, name, last_used_at, memory_now() AS now,
+                   set_config('lock_timeout', ${lockPatience}, true) AS patience
             FROM api_keys
             WHERE account_id = ${accountId} AND hash = ${hash} AND revoked_at IS NULL
           ), used AS (
@@ -76,7 +78,8 @@ export class RateLimiterRepo extends Context.Service<
         execute: (request) => sql`
           WITH pace AS (
             SELECT ${request.interval}::float8 * interval '1 microsecond' AS step,
-                   ${request.interval * request.burst}::float8 * interval '1 microsecond' AS span
+                   ${request.interval * request.burst}::float8 * interval '1 microsecond' AS span,
+                   set_config('lock_timeout', ${lockPatience}, true) AS patience
           ), found AS (
             SELECT key_id, name, last_used_at
             FROM api_keys
@@ -115,7 +118,8 @@ export class RateLimiterRepo extends Context.Service<
         execute: (request) => sql`
           WITH pace AS (
             SELECT ${request.interval}::float8 * interval '1 microsecond' AS step,
-                   ${request.interval * request.burst}::float8 * interval '1 microsecond' AS span
+                   ${request.interval * request.burst}::float8 * interval '1 microsecond' AS span,
+                   set_config('lock_timeout', ${lockPatience}, true) AS patience
           )
           INSERT INTO key_buckets AS b (account_id, key_id, class, tat, allowed)
           SELECT ${request.accountId}, ${request.id}, ${request.class}, memory_now() + pace.step, true

@@ -87,7 +87,16 @@ export class Mailer extends Context.Service<
           send: (mail) =>
             Ref.update(sent, (mails) => [...mails, mail]).pipe(Effect.andThen(Queue.offer(arrivals, mail)))
         })
-      ).pipe(Context.add(Outbox, Outbox.of({ sent: Ref.get(sent), next: Queue.take(arrivals) })))
+      ).pipe(
+        Context.add(
+          Outbox,
+          Outbox.of({
+            sent: Ref.get(sent),
+            next: Queue.take(arrivals),
+            clear: Effect.asVoid(Effect.andThen(Ref.set(sent, []), Queue.clear(arrivals)))
+          })
+        )
+      )
     })
   )
 }
@@ -98,6 +107,8 @@ export class Outbox extends Context.Service<
   {
     readonly sent: Effect.Effect<ReadonlyArray<Mail>>
     readonly next: Effect.Effect<Mail>
+    /** Forgets all of it. */
+    readonly clear: Effect.Effect<void>
   }
 >()("agent-memory/server/mail/Mailer/Outbox") {}
 

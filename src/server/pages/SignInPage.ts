@@ -1,114 +1,117 @@
-import { createHash } from "node:crypto"
+import { codeBlock } from "./CodeBlock.ts"
 import { escapeHtml } from "./Html.ts"
+import { page } from "./Page.ts"
 
-const style = `
-:root { color-scheme: light dark; --page: #fbfaf8; --surface: #ffffff; --raised: #f3f1ec; --ink: #1d1c19;
-  --muted: #6a675f; --line: #dedad1; --accent: #1a5f4a; --on-accent: #ffffff; --warning: #8a5a00 }
-@media (prefers-color-scheme: dark) { :root { --page: #141412; --surface: #1c1c19; --raised: #262622; --ink: #eceae4;
-  --muted: #a09c92; --line: #3a3832; --accent: #6cc7a6; --on-accent: #10211b; --warning: #e3b15a } }
-* { box-sizing: border-box }
-body { margin: 0; padding: 24px 16px 48px; background: var(--page); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif }
-main { max-width: 44rem; margin: 6vh auto 0; padding: 24px; background: var(--surface); border: 1px solid var(--line);
-  border-radius: 8px }
-h1 { margin: 0 0 8px; font-size: 1.5625rem; line-height: 1.25; font-weight: 600 }
-h2 { margin: 32px 0 8px; font-size: 1.25rem; line-height: 1.3; font-weight: 600 }
-p, ul { margin: 0 0 16px; max-width: 68ch }
-ul { padding-left: 20px }
-.name { max-width: 44rem; margin: 0 auto; color: var(--muted) }
-.muted { color: var(--muted) }
-.once { color: var(--warning); font-weight: 600 }
-a { color: var(--accent) }
-strong { overflow-wrap: anywhere }
-button { width: 100%; padding: 12px 20px; border: 0; border-radius: 8px; background: var(--accent);
-  color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer }
-code, pre { font: 14px/1.55 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
-pre { margin: 0 0 16px; padding: 12px; background: var(--raised); border: 1px solid var(--line); border-radius: 8px;
-  white-space: pre-wrap; overflow-wrap: anywhere; user-select: all }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
-@media (min-width: 480px) { button { width: auto } main { padding: 32px } }
-`
-
-const styleHash = createHash("sha256").update(style).digest("base64")
-
-/** What the pages must be sent with: no scripts, no other origin, no copy kept, no address passed on. */
-export const signInPageHeaders: Readonly<Record<string, string>> = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy":
-    `default-src 'none'; style-src 'sha256-${styleHash}'; ` +
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
-  "x-robots-tag": "noindex, nofollow",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "cross-origin-opener-policy": "same-origin"
-}
-
-const page = (title: string, main: string): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<title>${escapeHtml(title)} – Agent Memory</title>
-<style>${style}</style>
-</head>
-<body>
-<p class="name">Agent Memory</p>
-<main>
-${main}
-</main>
-</body>
-</html>
-`
+const signIn = (title: string, main: string): string =>
+  page({ title, robots: "noindex", main: `<main class="narrow">${main}</main>` })
 
 /** The page that a mailed link opens. Showing it spends nothing: only its button does. */
 export const signInPage = (input: { readonly token: string; readonly email?: string }): string => {
   const account = input.email === undefined ? "your account" : `<strong>${escapeHtml(input.email)}</strong>`
-  return page(
+  return signIn(
     "Get your API key",
     `<h1>Get your API key</h1>
-<p>This makes a new API key for ${account}. Your agents and programs use it to store and read rows.</p>
-<form method="post" action="/sign-in">
+<p class="lead">This makes a new API key for ${account}. Your agents and programs use it to store and read rows.</p>
+<form class="actions" method="post" action="/sign-in">
 <input type="hidden" name="token" value="${escapeHtml(input.token)}">
-<button type="submit">Show my new API key</button>
+<button class="primary" type="submit">Show my new API key</button>
 </form>
 <p class="muted">The link works once. Keys you already have stay valid.</p>`
   )
 }
 
+/** The page of a mailed link of a sign-in that began in a browser. Its button signs in the browser that shows it. */
+export const browserLinkPage = (input: {
+  readonly token: string
+  readonly email: string
+  readonly isAsking: boolean
+}): string => {
+  const email = `<strong>${escapeHtml(input.email)}</strong>`
+  const button = (label: string, kind: string) => `<form class="actions" method="post" action="/sign-in">
+<input type="hidden" name="token" value="${escapeHtml(input.token)}">
+<button${kind} type="submit">${label}</button>
+</form>`
+  return input.isAsking
+    ? signIn(
+        "Continue the sign-in",
+        `<h1>Continue the sign-in</h1>
+<p class="lead">You began to sign in here as ${email}.</p>
+${button("Continue", ' class="primary"')}
+<p class="muted">The link works once, and ends its mail's code.</p>`
+      )
+    : signIn(
+        "The sign-in began in another browser",
+        `<h1>The <span class="whole">sign-in</span> began in another browser</h1>
+<p class="lead">To go on there as ${email}, type the 6-digit code from the mail into the page you left open.</p>
+<p class="warning">Did somebody ask you for the code or this link? Give them neither: whoever has the code is signed in as you.</p>
+<h2>Sign in here instead</h2>
+<p>This signs in the browser you are looking at, and shows your connections. It ends the code, so that the other browser
+has to begin again.</p>
+${button("Sign in here", "")}`
+      )
+}
+
+const addRow = (base: string, key: string): string => `curl '${base}/v1/notes' \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"text":"hello"}'`
+
+const readRows = (base: string, key: string): string => `curl '${base}/v1/notes' \\
+  -H 'Authorization: Bearer ${key}'`
+
 /** The page that shows a new key, this once. */
-export const signedInPage = (input: { readonly apiKey: string; readonly baseUrl: string }): string => {
-  const key = escapeHtml(input.apiKey)
-  const base = escapeHtml(input.baseUrl)
-  return page(
+export const signedInPage = (input: { readonly apiKey: string; readonly baseUrl: string }): string =>
+  signIn(
     "Your API key",
     `<h1>Your new API key</h1>
 <p class="once">Shown once. Copy it now: it is kept nowhere and can't be shown again.</p>
-<pre>${key}</pre>
+<div class="key-field">
+<label class="visually-hidden" for="api-key">Your new API key</label>
+<input id="api-key" data-copy readonly autocomplete="off" spellcheck="false" value="${escapeHtml(input.apiKey)}">
+</div>
 <h2>Try it</h2>
-<p>Add a row, then read it back:</p>
-<pre>curl '${base}/v1/notes' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"text":"hello"}'</pre>
-<pre>curl '${base}/v1/notes' -H 'Authorization: Bearer ${key}'</pre>
-<h2>Where to keep it</h2>
+${codeBlock("Add a row", addRow(input.baseUrl, input.apiKey))}
+${codeBlock("Read it back", readRows(input.baseUrl, input.apiKey))}
+<h2>Give it to an agent</h2>
+<p>Agents connect to the MCP address below and sign in by themselves in your browser: they need the address, not the key.
+<a href="/install">Set-up for each client</a>.</p>
+${codeBlock("MCP address", `${input.baseUrl}/mcp`)}
+<h2>Where to keep the key</h2>
 <ul>
 <li>In a server's settings or a secret store, for example as <code>AGENT_MEMORY_API_KEY</code>.</li>
 <li>Never in a web page, an app that others install, or a repository: whoever has the key has the whole account.</li>
 <li>Make one named key for every application and environment, so that each can be revoked alone.</li>
 </ul>
-<p>Next: <a href="${base}/openapi.json">what the API offers</a>.</p>`
+<p>Next: <a href="/docs">what the API offers</a>.</p>`
   )
-}
+
+const askAgain = (base: string): string => `curl '${base}/auth/magic-link' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"email":"you@example.com"}'`
 
 /** One page for every link that can't be used: spent, expired, unknown or cut off by the mail program. */
-export const signInFailedPage = (input: { readonly baseUrl: string }): string => {
-  const base = escapeHtml(input.baseUrl)
-  return page(
+export const signInFailedPage = (input: { readonly baseUrl: string }): string =>
+  signIn(
     "This link is over",
     `<h1>This link is spent or expired</h1>
-<p>A sign-in link works once, and only for a few minutes. Ask for a new one:</p>
-<pre>curl ${base}/auth/magic-link -H 'Content-Type: application/json' -d '{"email":"you@example.com"}'</pre>
-<p class="muted">If you have just used this link, the key was shown on that page. Keys you already have stay valid.</p>`
+<p class="lead">A sign-in link works once, and only for a few minutes. <a href="/#start">Ask for a new one</a>, or type:</p>
+${codeBlock("Ask for a new link", askAgain(input.baseUrl))}
+<p>Were you connecting an agent? Go back to the page where you began and ask for another mail there.</p>
+<p class="muted">If you have just used this link for a key, it was shown on that page. Keys you already have stay valid.</p>`
   )
-}
+
+/** The link may be good, but not at the moment: nothing was spent. */
+export const signInLaterPage = (input: { readonly token: string; readonly reason: "busy" | "unavailable" }): string =>
+  signIn(
+    "Try again in a moment",
+    `<h1>${input.reason === "busy" ? "Too many sign-ins from here" : "The service is not ready"}</h1>
+<p class="lead">${
+      input.reason === "busy"
+        ? "Somebody on your network signs in very often, so we ask you to wait a little."
+        : "It can't reach its database at the moment. This is usually over within seconds."
+    } Your link stays good until it has been used.</p>
+<form class="actions" method="get" action="/sign-in">
+<input type="hidden" name="token" value="${escapeHtml(input.token)}">
+<button class="primary" type="submit">Try again</button>
+</form>`
+  )

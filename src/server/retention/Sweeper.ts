@@ -2,13 +2,30 @@ import { Cause, Context, Data, type Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Accounts } from "../accounts/Accounts.ts"
+import { Sessions } from "../accounts/Sessions.ts"
 import { Settings } from "../Config.ts"
+import { Links } from "../links/Links.ts"
+import { Clients } from "../oauth/Clients.ts"
+import { ClientTokens } from "../oauth/ClientTokens.ts"
+import { Codes } from "../oauth/Codes.ts"
+import { Connections } from "../oauth/Connections.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { IdleRepo, type BucketPlace, type Page, type TablePlace } from "./IdleRepo.ts"
 import { RetentionRepo } from "./RetentionRepo.ts"
 
 /** What sweeps remove. `sign_ins` are links that are over and limits of sign-ins that are full again. */
-export type SweepKind = "versions" | "idempotency_records" | "tables" | "sign_ins" | "key_buckets"
+export type SweepKind =
+  | "versions"
+  | "idempotency_records"
+  | "tables"
+  | "sign_ins"
+  | "key_buckets"
+  | "links"
+  | "sessions"
+  | "oauth_clients"
+  | "oauth_codes"
+  | "oauth_tokens"
+  | "connections"
 
 /** How much one sweep removed. `busy`: another instance is sweeping. `more`: it stopped at its bounds. */
 export interface Sweep {
@@ -54,6 +71,12 @@ export class Sweeper extends Context.Service<
       const repo = yield* RetentionRepo
       const idle = yield* IdleRepo
       const accounts = yield* Accounts
+      const links = yield* Links
+      const sessions = yield* Sessions
+      const clients = yield* Clients
+      const codes = yield* Codes
+      const clientTokens = yield* ClientTokens
+      const connections = yield* Connections
       const { limits } = yield* Settings
       // A walk goes on where the last sweep left it.
       const tablesWalk: Walk<TablePlace> = { after: undefined }
@@ -63,7 +86,19 @@ export class Sweeper extends Context.Service<
         const pace = yield* SweepPace
         const onSwept = yield* OnSwept
         const bounds = { ...limits, rows: pace.rows }
-        const removed = { versions: 0, idempotency_records: 0, tables: 0, sign_ins: 0, key_buckets: 0 }
+        const removed = {
+          versions: 0,
+          idempotency_records: 0,
+          tables: 0,
+          sign_ins: 0,
+          key_buckets: 0,
+          links: 0,
+          sessions: 0,
+          oauth_clients: 0,
+          oauth_codes: 0,
+          oauth_tokens: 0,
+          connections: 0
+        }
 
         const batch = Effect.fnUntraced(function* (kind: SweepKind, remove: Effect.Effect<number, Unavailable>) {
           const locked = Effect.gen(function* () {
@@ -121,9 +156,9 @@ export class Sweeper extends Context.Service<
           return false
         })
 
-        const sweepSignIns = Effect.gen(function* () {
+        const sweepAll = Effect.fnUntraced(function* (kind: SweepKind, remove: Effect.Effect<number, Unavailable>) {
           for (let count = 0; count < pace.pages; count++) {
-            if ((yield* batch("sign_ins", accounts.prune)) === 0) return true
+            if ((yield* batch(kind, remove)) === 0) return true
           }
           return false
         })
@@ -147,7 +182,13 @@ export class Sweeper extends Context.Service<
               { discard: true }
             )
           ),
-          sweepSignIns,
+          sweepAll("sign_ins", accounts.prune),
+          sweepAll("links", links.prune(pace.rows)),
+          sweepAll("sessions", sessions.prune(pace.rows)),
+          sweepAll("oauth_clients", clients.prune(pace.rows)),
+          sweepAll("oauth_codes", codes.prune(pace.rows)),
+          sweepAll("oauth_tokens", clientTokens.prune(pace.rows)),
+          sweepAll("connections", connections.prune(pace.rows)),
           walk(bucketsWalk, idle.pageBuckets, (places) => batch("key_buckets", idle.removeBuckets(places)))
         ]
 

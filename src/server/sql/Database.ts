@@ -3,7 +3,12 @@ import { Context, Data, Effect, Layer, Option, type Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
-import { makeEmbedded } from "./EmbeddedPostgres.ts"
+import {
+  findEmbedded,
+  makeEmbedded,
+  type EmbeddedPostgresAddress,
+  type EmbeddedPostgresOptions
+} from "./EmbeddedPostgres.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { migrate } from "./Migrations.ts"
 
@@ -64,37 +69,65 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   }
 })
 
-const external = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+/** The server of `DATABASE_URL` as it is, once it has the version and encoding that are needed. */
+export const openExternal = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const client = yield* externalPool(url).pipe(Effect.mapError(unreachable))
   yield* checkVersion(client)
   return { client, description: "in the PostgreSQL database of DATABASE_URL" }
 })
 
-const embedded = Effect.fnUntraced(function* (folder: string) {
-  const { dataDir, database, host, port, username } = yield* makeEmbedded({ dataDir: folder })
+const embedded = Effect.fnUntraced(function* (address: EmbeddedPostgresAddress) {
+  const { dataDir, database, host, port, username } = address
   const client = yield* PgClient.make({ ...session, host, port, username, database })
   return { client, description: `in ${dataDir} (embedded PostgreSQL)` }
 })
 
+interface Opened {
+  readonly client: PgClient.PgClient
+  readonly description: string
+}
+
+/** Brings an open database up to date, and gives it to the service. */
+const migrated = Effect.fnUntraced(function* ({ client, description }: Opened) {
+  yield* migrate.pipe(
+    Effect.provideService(SqlClient.SqlClient, client),
+    Effect.mapError((error) => new DatabaseProblem({ message: `The database could not be migrated: ${error.message}` }))
+  )
+  yield* Metrics.databaseConnections(session.maxConnections)
+  return Context.make(PgClient.PgClient, client).pipe(
+    Context.add(SqlClient.SqlClient, client),
+    Context.add(DataPlace, { description })
+  )
+})
+
+const ownEmbedded = (dataDir: string) => makeEmbedded({ dataDir })
+
+const besideEmbedded = Effect.fnUntraced(function* (dataDir: string) {
+  const found = yield* findEmbedded(dataDir)
+  return Option.isSome(found) ? found.value : yield* ownEmbedded(dataDir)
+})
+
+const open = Effect.fnUntraced(function* (addressOf: typeof ownEmbedded) {
+  const settings = yield* Settings
+  return yield* migrated(
+    Option.isSome(settings.databaseUrl)
+      ? yield* openExternal(settings.databaseUrl.value)
+      : yield* embedded(yield* addressOf(settings.dataDir))
+  )
+})
+
+/** An embedded PostgreSQL as the service's database, migrated. */
+export const embeddedLayer = (options: EmbeddedPostgresOptions) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      return yield* migrated(yield* embedded(yield* makeEmbedded(options)))
+    })
+  ).pipe(Layer.provide(Reactivity.layer))
+
 /**
  * The service's database, migrated: the server of `DATABASE_URL`, or without one the embedded PostgreSQL in `DATA_DIR`.
  */
-export const DatabaseLayer = Layer.effectContext(
-  Effect.gen(function* () {
-    const settings = yield* Settings
-    const { client, description } = Option.isSome(settings.databaseUrl)
-      ? yield* external(settings.databaseUrl.value)
-      : yield* embedded(settings.dataDir)
-    yield* migrate.pipe(
-      Effect.provideService(SqlClient.SqlClient, client),
-      Effect.mapError(
-        (error) => new DatabaseProblem({ message: `The database could not be migrated: ${error.message}` })
-      )
-    )
-    yield* Metrics.databaseConnections(session.maxConnections)
-    return Context.make(PgClient.PgClient, client).pipe(
-      Context.add(SqlClient.SqlClient, client),
-      Context.add(DataPlace, { description })
-    )
-  })
-).pipe(Layer.provide(Reactivity.layer))
+export const DatabaseLayer = Layer.effectContext(open(ownEmbedded)).pipe(Layer.provide(Reactivity.layer))
+
+/** {@link DatabaseLayer} for a program beside the service: the embedded database is shared with the process that holds it. */
+export const BesideDatabaseLayer = Layer.effectContext(open(besideEmbedded)).pipe(Layer.provide(Reactivity.layer))

@@ -55,7 +55,12 @@ export class DatabasePulse extends Context.Service<
                 return
               }
               // First the answer: an interruption may end the fiber at once, and would be the answer then.
-              resume(new Unavailable({ detail: "The database does not answer at the moment." }))
+              resume(
+                Effect.andThen(
+                  Effect.logWarning("The database does not answer"),
+                  new Unavailable({ detail: "The database does not answer at the moment." })
+                )
+              )
               fiber.interruptUnsafe()
             }
             const end = () => {

@@ -10,6 +10,9 @@ import { runProgram } from "./EmbeddedProcess.ts"
 export const superuser = "postgres"
 
 const clusterName = "postgres"
+/** Where the cluster of a data directory is. */
+export const clusterOf = (home: string): string => join(home, clusterName)
+
 const unfinishedName = `${clusterName}.new-`
 
 const removeUnfinished = (home: string) => {
@@ -46,7 +49,7 @@ const initialise = Effect.fn("EmbeddedPostgres.initialise")(function* (
     owner
   )
   // A process that dies before this line leaves a folder that the next start removes, never half a cluster.
-  yield* attempt(`finish the cluster in ${home}`, () => renameSync(unfinished, join(home, clusterName)))
+  yield* attempt(`finish the cluster in ${home}`, () => renameSync(unfinished, clusterOf(home)))
 })
 
 const refuseOtherMajor = Effect.fnUntraced(function* (cluster: string, programs: Programs) {
@@ -70,7 +73,7 @@ export const openCluster = Effect.fn("EmbeddedPostgres.openCluster")(function* (
   home: string,
   durable: boolean
 ) {
-  const cluster = join(home, clusterName)
+  const cluster = clusterOf(home)
   if (existsSync(cluster)) yield* refuseOtherMajor(cluster, programs)
   else yield* initialise(programs, owner, home, durable)
   return cluster

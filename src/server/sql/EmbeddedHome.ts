@@ -56,7 +56,8 @@ export const makeHome = Effect.fn("EmbeddedPostgres.makeHome")(function* (dataDi
 /** A socket's whole path must fit into 103 bytes on macOS and 107 on Linux. */
 const longestFolder = 75
 
-const temporaryFolder = (owner: Owner): string => {
+/** The folder for what the database's user has to reach for a while. */
+export const temporaryFolder = (owner: Owner): string => {
   const preferred = tmpdir()
   return preferred.length <= longestFolder && owner.reaches(preferred) ? preferred : "/tmp"
 }

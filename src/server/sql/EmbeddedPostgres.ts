@@ -1,12 +1,12 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Effect, type Scope } from "effect"
-import { openCluster, superuser } from "./EmbeddedCluster.ts"
+import { Effect, Option, type Scope } from "effect"
+import { clusterOf, openCluster, superuser } from "./EmbeddedCluster.ts"
 import { homeOf, makeHome } from "./EmbeddedHome.ts"
 import { findHolder, holdLock } from "./EmbeddedLock.ts"
 import { currentOwner } from "./EmbeddedOwner.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 import { findPrograms } from "./EmbeddedPrograms.ts"
-import { runServer, type Server } from "./EmbeddedServer.ts"
+import { findServer, runServer, type Server } from "./EmbeddedServer.ts"
 
 /** How to run the embedded database. */
 export interface EmbeddedPostgresOptions {
@@ -77,6 +77,33 @@ export const makeEmbedded: (
     }
   }
 )
+
+/**
+ * Where the embedded database of a running Agent Memory answers, for programs beside it; none while nobody holds the data
+ * directory. Its lock file names the holder, and PostgreSQL's own file the socket.
+ */
+export const findEmbedded = Effect.fn("EmbeddedPostgres.find")(function* (dataDir: string) {
+  const home = yield* homeOf(dataDir)
+  const holder = yield* findHolder(home)
+  if (Option.isNone(holder)) return Option.none<EmbeddedPostgresAddress>()
+  const server = yield* findServer(clusterOf(home))
+  if (Option.isNone(server)) {
+    return yield* new EmbeddedPostgresError({
+      reason: "Unreachable",
+      message:
+        `Agent Memory, process ${holder.value}, holds the data in ${home}, but its database does not answer here. Wait ` +
+        `until it has started; on another host or in another container, run this command there.`
+    })
+  }
+  const { port, socketFolder } = server.value
+  return Option.some<EmbeddedPostgresAddress>({
+    host: socketFolder,
+    port,
+    username: superuser,
+    database: databaseName,
+    dataDir: home
+  })
+})
 
 /** The process id of the Agent Memory that uses a data directory, if one does. */
 export const holderOf = Effect.fn("EmbeddedPostgres.holderOf")(function* (dataDir: string) {

@@ -162,6 +162,12 @@ const abandon = Effect.fnUntraced(function* (cluster: string) {
   )
 })
 
+/** The server that runs on a cluster for another process now, if one does. */
+export const findServer = Effect.fnUntraced(function* (cluster: string) {
+  const postmaster = readPostmaster(cluster)
+  return postmaster?.ready === true && (yield* answers(postmaster)) ? Option.some<Server>(postmaster) : Option.none()
+})
+
 /** The server that an earlier Agent Memory left behind when it was killed, once it is ready; one that cannot be used is stopped. */
 const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string) {
   const found = readPostmaster(cluster)
@@ -172,7 +178,12 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string) {
     return Option.none<Server>()
   }
   yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
-  if (runs(found.pid) && (yield* answers(found))) return Option.some<Server>(found)
+  if (runs(found.pid) && (yield* answers(found))) {
+    yield* Effect.logWarning(
+      `The embedded PostgreSQL of a service that was killed still ran (process ${found.pid}) and is used on`
+    )
+    return Option.some<Server>(found)
+  }
   yield* stop(found)
   return Option.none<Server>()
 })

@@ -2,16 +2,20 @@ import { Migrator } from "effect/sql"
 import createAccounts from "../../../migrations/0001_create_accounts.ts"
 import createRows from "../../../migrations/0002_create_rows.ts"
 import createRetention from "../../../migrations/0003_create_retention.ts"
+import createLinks from "../../../migrations/0004_create_links.ts"
+import createOAuth from "../../../migrations/0005_create_oauth.ts"
 
 /** All migrations in their order. They only ever go forward. */
 const migrations = {
   "0001_create_accounts": createAccounts,
   "0002_create_rows": createRows,
-  "0003_create_retention": createRetention
+  "0003_create_retention": createRetention,
+  "0004_create_links": createLinks,
+  "0005_create_oauth": createOAuth
 }
 
 /** Brings the database up to date. Instances that start at once wait for one another. */
 export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "migrations" })
 
 /** The name of the newest migration, which a ready database has. */
-export const newestMigration = "create_retention"
+export const newestMigration = "create_oauth"

@@ -1,7 +1,8 @@
-import { Cause, Context, Effect, Predicate, Schedule, Schema, Stream } from "effect"
+import { Cause, Context, Effect, Schedule, Schema, Stream } from "effect"
 import { SqlError, type SqlClient } from "effect/sql"
-import { Unavailable } from "../../domain/Problem.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
+import { outageOf, unavailable } from "./Outage.ts"
 
 /** A statement's failures after {@link refine}: an outage is told, everything else is a defect. */
 export type Refined<E> = Exclude<E, SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError> | Unavailable
@@ -11,42 +12,22 @@ const InTransaction = Context.Reference<boolean>("agent-memory/server/sql/SqlFai
   defaultValue: () => false
 })
 
-// Shut down by an administrator, crashed, starting, out of connections or other resources, read-only after a failover.
-const outage = /^(?:08|53|57P|25006)/
-
-const isOutage = ({ reason }: SqlError.SqlError): boolean => {
-  switch (reason._tag) {
-    case "ConnectionError":
-    case "AuthenticationError":
-    case "LockTimeoutError":
-    case "StatementTimeoutError":
-      return true
-    case "UnknownError":
-      return (
-        Predicate.hasProperty(reason.cause, "code") &&
-        Predicate.isString(reason.cause.code) &&
-        outage.test(reason.cause.code)
-      )
-    default:
-      return false
-  }
-}
-
 const isContention = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "DeadlockError" || reason._tag === "SerializationError"
 
 const contention = Schedule.exponential("5 millis").pipe(Schedule.jittered, Schedule.upTo({ times: 5 }))
 
-const unreachable = Effect.suspend(() =>
-  Effect.fail(new Unavailable({ detail: "The database cannot be reached at the moment." }))
-)
-
 const settle = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, Refined<E>, R> =>
   Effect.catch(effect, (error): Effect.Effect<never, Refined<E>> => {
     if (SqlError.isSqlError(error)) {
-      const answer = isOutage(error)
-        ? Effect.logWarning("The database cannot be reached", error.reason._tag).pipe(Effect.andThen(unreachable))
-        : Effect.die(error)
+      const outage = outageOf(error)
+      const answer =
+        outage === undefined
+          ? Effect.die(error)
+          : Effect.andThen(
+              Effect.logWarning(outage.message, { reason: error.reason._tag, cause: outage.cause }),
+              Effect.fail(unavailable(outage))
+            )
       return Effect.andThen(Metrics.databaseFailed(error.reason._tag), answer)
     }
     if (Schema.isSchemaError(error) || Cause.isNoSuchElementError(error)) return Effect.die(error)
@@ -63,18 +44,45 @@ export const refine = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
       ? settle(effect)
       : settle(
           Metrics.databaseOperation(
-            Effect.sandbox(effect).pipe(
-              Effect.retry({ schedule: contention, while: (cause) => cause.reasons.some(isContended) }),
-              Effect.catch((cause) => Effect.failCause(cause))
+            Effect.catchCause(effect, (cause) =>
+              isContendedCause(cause) ? retried(effect, cause) : Effect.failCause(withoutLostRollback(cause))
             )
           )
         )
   )
 
+/** Repeats what has failed once. A schedule costs more than the rest of this file, and few statements need one. */
+const retried = <A, E, R>(effect: Effect.Effect<A, E, R>, failure: Cause.Cause<E>) => {
+  let isFirst = true
+  const attempt = Effect.suspend(() => {
+    if (!isFirst) return effect
+    isFirst = false
+    return Effect.failCause(failure)
+  })
+  return Effect.sandbox(attempt).pipe(
+    Effect.retry({ schedule: contention, while: isContendedCause }),
+    Effect.catch((cause) => Effect.failCause(withoutLostRollback(cause)))
+  )
+}
+
+/** A broken connection fails its ROLLBACK too, as a defect that hides the outage; PostgreSQL rolls back by itself. */
+const withoutLostRollback = <E>(cause: Cause.Cause<E>): Cause.Cause<E | SqlError.SqlError> => {
+  const lost = cause.reasons.flatMap((reason) =>
+    Cause.isDieReason(reason) && SqlError.isSqlError(reason.defect) && outageOf(reason.defect) !== undefined
+      ? [reason.defect]
+      : []
+  )
+  if (lost.length === 0) return cause
+  const failures = cause.reasons.filter(Cause.isFailReason)
+  return failures.length > 0 ? Cause.fromReasons(failures) : Cause.fail(lost[0]!)
+}
+
 const isContended = (reason: Cause.Reason<unknown>): boolean => {
   const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
   return SqlError.isSqlError(error) && isContention(error)
 }
+
+const isContendedCause = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some(isContended)
 
 /** One transaction, repeated as a whole when it lost a deadlock or a serialisation conflict. */
 export const transact =

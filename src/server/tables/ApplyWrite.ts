@@ -1,17 +1,23 @@
 import { Result } from "effect"
 import type { Facets } from "../../domain/facets/Facets.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
-import { merge } from "../../domain/json/Members.ts"
+import { members, merge } from "../../domain/json/Members.ts"
 import {
   AmbiguousKey,
+  EditConflict,
+  FieldNotFound,
+  FieldNotText,
+  type FieldIssue,
   IdempotencyKeyReused,
+  IdExists,
   MultipleMatches,
   type ReservedField,
   RowNotFound,
   VersionNotFound
 } from "../../domain/Problem.ts"
-import { isRowId, rowText } from "../../domain/Row.ts"
+import { isRowId, rowText, type Row } from "../../domain/Row.ts"
 import { refusedClaim, type OwnFields, type Write } from "../../domain/Write.ts"
+import type { Holder } from "./FindHolders.ts"
 import type { WorkRow } from "./Workspace.ts"
 import { type Workspace } from "./Workspace.ts"
 
@@ -30,6 +36,8 @@ export interface WriteContext {
   readonly newId: () => string
   readonly versionsPerRow: number
   readonly restorable: (id: string) => Restorable | undefined
+  /** Of the ids of an import: all rows that have, or had, this one. */
+  readonly holders: (id: string) => ReadonlyArray<Holder>
   readonly addRecord: (key: string) => { readonly rowHash: string; readonly answer: JsonText } | undefined
   readonly saveAddRecord: (key: string, row: JsonText, answer: JsonText) => void
   readonly hash: (text: string) => string
@@ -37,7 +45,11 @@ export interface WriteContext {
 
 export type ApplyProblem =
   | AmbiguousKey
+  | EditConflict
+  | FieldNotFound
+  | FieldNotText
   | IdempotencyKeyReused
+  | IdExists
   | MultipleMatches
   | ReservedField
   | RowNotFound
@@ -70,8 +82,19 @@ export const applyWrite = (write: Write, context: WriteContext, at: string): App
     }
     case "restore":
       return restore(write.id, write.version, context)
+    case "save":
+      return save(write, context, at)
+    case "import":
+      return importRows(write.tables, context)
   }
 }
+
+const newRow = (data: JsonText, { newId, now }: WriteContext): Row => ({
+  id: newId(),
+  createdAt: now,
+  updatedAt: now,
+  data
+})
 
 const add = (data: JsonText, key: string | undefined, context: WriteContext): Applied => {
   const record = key === undefined ? undefined : context.addRecord(key)
@@ -79,8 +102,8 @@ const add = (data: JsonText, key: string | undefined, context: WriteContext): Ap
     if (record.rowHash === context.hash(data.text)) return Result.succeed(record.answer)
     return Result.fail(new IdempotencyKeyReused({ detail: "This idempotencyKey was used to add another row." }))
   }
-  const { now, table, workspace } = context
-  const row = rowText(workspace.insert(table, context.newId(), now, data).row)
+  const { table, workspace } = context
+  const row = rowText(workspace.insert(table, newRow(data, context)).row)
   if (key !== undefined) context.saveAddRecord(key, data, row)
   return Result.succeed(row)
 }
@@ -100,7 +123,7 @@ const upsert = (write: Write & { action: "upsert" }, context: WriteContext, at: 
   const refused = refusedClaim(write.row, found?.row, `${at}/row`)
   if (refused !== undefined) return Result.fail(refused)
   if (found === undefined) {
-    const row = workspace.insert(table, context.newId(), now, write.row.data)
+    const row = workspace.insert(table, newRow(write.row.data, context))
     return answer(`{"created":true,"row":${rowText(row.row).text}}`)
   }
   workspace.replace(found, write.row.data, "update", changedBy, now)
@@ -120,6 +143,28 @@ const updateRow = (id: string, patch: OwnFields, context: WriteContext, at: stri
   if (row === undefined) return rowNotFound(`The table ${context.table} has no row with this id.`)
   const refused = patchRow(row, patch, context, at)
   return refused === undefined ? answer(`{"row":${rowText(row.row).text}}`) : Result.fail(refused)
+}
+
+const save = (write: Write & { action: "save" }, context: WriteContext, at: string): Applied => {
+  const { fields, id, replaces, textField, updatedAt } = write
+  const row = context.workspace.live(context.table, id)
+  if (row === undefined) return rowNotFound(`The table ${context.table} has no row with this id.`)
+  const stored = row.content!
+  if (updatedAt !== undefined && updatedAt !== stored.updatedAt) {
+    return Result.fail(new EditConflict({ detail: "The row was changed after it was read." }))
+  }
+  if (textField !== undefined) {
+    const field = members(stored.data).find(({ name }) => name === textField)
+    if (field === undefined) return Result.fail(new FieldNotFound({ detail: "The row no longer has this field." }))
+    if (field.value[0] !== '"') return Result.fail(new FieldNotText({ detail: "The field no longer holds text." }))
+  }
+  const refused = refusedClaim(fields, row.row, `${at}/${replaces ? "row" : "patch"}`)
+  if (refused !== undefined) return Result.fail(refused)
+  const data = replaces ? fields.data : merge(stored.data, fields.data)
+  if (data.text !== stored.data.text) {
+    context.workspace.replace(row, data, "update", context.changedBy, context.now)
+  }
+  return answer(`{"row":${rowText(row.row).text}}`)
 }
 
 const updateWhere = (write: Write & { action: "update_where" }, context: WriteContext, at: string): Applied => {
@@ -158,6 +203,38 @@ const restore = (id: string, version: number, context: WriteContext): Applied =>
   return answer(`{"row":${rowText(row.row).text}}`)
 }
 
+const maxNamed = 10
+
+// In the workspace, as in links and answers, an id alone says which row is meant: it is one row's, whatever its table.
+const importRows = (tables: ReadonlyMap<string, ReadonlyArray<Row>>, { holders, workspace }: WriteContext): Applied => {
+  const places: Array<FieldIssue> = []
+  let [matches, count] = [0, 0]
+  for (const [table, rows] of tables) {
+    for (const [index, row] of rows.entries()) {
+      const before = holders(row.id)
+      const own = before.find((holder) => holder.table === table)
+      const live = before.find((holder) => holder.isLive)
+      const other = live ?? before.find((holder) => holder.isRestorable && holder !== own)
+      if (other === undefined) {
+        workspace.insert(table, row, own?.lastVersion)
+        count++
+        continue
+      }
+      if (++matches > maxNamed) continue
+      const message = other.isLive
+        ? `is the id of a row of the table ${other.table}`
+        : `is the id of a row that was deleted from the table ${other.table}, and can be restored there`
+      places.push({ path: `/tables/${table}/${index}/id`, message })
+    }
+  }
+  if (matches === 0) {
+    const filled = [...tables.values()].filter((rows) => rows.length > 0)
+    return answer(`{"tables":${filled.length},"rows":${count}}`)
+  }
+  const detail = `${matches} of the rows to import ${matches === 1 ? "has an id" : "have ids"} that the account has already.`
+  return Result.fail(new IdExists({ detail, errors: places, matches }))
+}
+
 /** The rows that a write may act on, as the database must find them. */
 export interface Selector {
   readonly table: string
@@ -172,9 +249,11 @@ const everyField: Facets = { short: "{}", long: null }
 export const selectorOf = (write: Write, table: string): Selector | undefined => {
   switch (write.action) {
     case "add":
+    case "import":
       return undefined
     case "update_row":
     case "restore":
+    case "save":
       if (!isRowId(write.id)) return undefined
       return { table, id: write.id, createdAt: undefined, updatedAt: undefined, fields: everyField }
     case "upsert":

@@ -2,30 +2,34 @@ import { Result } from "effect"
 import { createHash } from "node:crypto"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { Limits } from "../../domain/Limits.ts"
-import type { RowTooLarge } from "../../domain/Problem.ts"
 import {
   IdempotencyKeyReused,
   IdempotencyKeyReused400,
+  RequestTooLarge,
   RowLimit,
   RowTooLarge400,
   StorageLimit,
   StorageLimit400,
   TableLimit
 } from "../../domain/Problem.ts"
-import { tooLarge, type Write } from "../../domain/Write.ts"
+import { tooLarge, type Write, type WriteProblem } from "../../domain/Write.ts"
 import { applyWrite, type ApplyProblem, type Restorable, type WriteContext } from "./ApplyWrite.ts"
+import type { Holder } from "./FindHolders.ts"
 import type { Workspace } from "./Workspace.ts"
 import type { IdempotencyRecord } from "./WritesRepo.ts"
 
 /** One caller's write or batch, checked as far as it can be without the account's rows. */
 export interface WriteRequest {
   readonly accountId: string
+  /** Empty where the write is not one table's. */
   readonly table: string
-  /** `add`, `upsert`, … or `batch`; with the table it is the scope of an idempotency key. */
+  /** `add`, `upsert`, …, `batch` or `import`; with the table it is the scope of an idempotency key. */
   readonly operation: string
   readonly writes: ReadonlyArray<Write>
   /** A batch answers with all results, and its failures name the operation. */
   readonly isBatch: boolean
+  /** Answers what would be, and changes nothing. */
+  readonly isDryRun: boolean
   readonly changedBy: string
   /** The database's clock when the request was admitted, in milliseconds. */
   readonly now: number
@@ -42,12 +46,13 @@ export interface WriteAnswer {
 export type WriteFailure =
   | ApplyProblem
   | IdempotencyKeyReused400
+  | RequestTooLarge
   | RowLimit
-  | RowTooLarge
   | RowTooLarge400
   | StorageLimit
   | StorageLimit400
   | TableLimit
+  | WriteProblem
 
 export type WriteOutcome = Result.Result<WriteAnswer, WriteFailure>
 
@@ -58,14 +63,35 @@ export const requestScope = (operation: string, table: string): string => `${ope
 export interface Loaded {
   readonly records: ReadonlyMap<string, IdempotencyRecord>
   readonly restorable: ReadonlyMap<string, Restorable>
+  readonly holders: ReadonlyMap<string, ReadonlyArray<Holder>>
 }
 
 export const recordId = (scope: string, key: string): string => `${scope} ${key}`
 export const restorableId = (table: string, id: string): string => `${table} ${id}`
 
-/** Operations for which the specification declares 413 and 409; elsewhere the same failure is a 400. */
-const declares413 = new Set(["add", "batch"])
+/** Operations that declare 413, and 409 for a reused key; elsewhere the same failure is a 400. */
+const declares413 = new Set(["add", "batch", "save", "import"])
 const declares409 = new Set(["batch", "update_where"])
+
+/**
+ * What the answer of a batch may hold, in characters. Every content that a batch writes is in its answer, so this bounds
+ * the versions that pass within it too: 100 updates of every row would be 100 times what an account may hold.
+ */
+export const maxAnswerLength = (limits: Limits): number => 2 * limits.storageBytes + 1_048_576
+
+const answerTooLarge = (limit: number) =>
+  new RequestTooLarge({
+    detail: `The results up to this operation hold more than ${limit} characters, the most that one batch answers.`,
+    hint: "Split the batch here, or choose fewer rows in each filter.",
+    limit
+  })
+
+/** The member of an operation that makes a row large. */
+const memberOf: Partial<Record<Write["action"], string>> = {
+  upsert: "/row",
+  update_row: "/patch",
+  update_where: "/patch"
+}
 
 /** Evaluates one request after another in a workspace; what a refused request changed is undone. */
 export class Evaluation {
@@ -83,7 +109,8 @@ export class Evaluation {
   }
 
   evaluate(request: WriteRequest): WriteOutcome {
-    const { idempotency, operation, table } = request
+    const { operation, table } = request
+    const idempotency = request.isDryRun ? undefined : request.idempotency
     const scope = requestScope(operation, table)
     if (idempotency !== undefined) {
       const record = this.record(scope, idempotency.key, request.now)
@@ -91,7 +118,7 @@ export class Evaluation {
         if (record.requestHash === idempotency.requestHash) {
           return Result.succeed({ body: record.answer, replayed: true })
         }
-        return Result.fail(this.keyReused(request, "This Idempotency-Key was used for another request."))
+        return Result.fail(this.keyReused(request, "This idempotency key was used for another request."))
       }
     }
     const mark = this.workspace.mark()
@@ -101,6 +128,11 @@ export class Evaluation {
       this.workspace.undo(mark)
       this.newRecords.length = records
       return Result.fail(outcome.failure)
+    }
+    if (request.isDryRun) {
+      this.workspace.undo(mark)
+      this.newRecords.length = records
+      return Result.succeed({ body: outcome.success, replayed: false })
     }
     // An add with its own key has its record already: a caller that gives the same key twice gives it once.
     if (idempotency !== undefined && this.record(scope, idempotency.key, request.now) === undefined) {
@@ -128,6 +160,7 @@ export class Evaluation {
       newId,
       versionsPerRow: limits.versionsPerRow,
       restorable: (id) => loaded.restorable.get(restorableId(table, id)),
+      holders: (id) => loaded.holders.get(id) ?? [],
       hash: requestHash,
       addRecord: (key) => {
         const record = this.record(addScope, key, now)
@@ -136,10 +169,16 @@ export class Evaluation {
       saveAddRecord: (key, row, answer) =>
         this.newRecords.push({ scope: addScope, key, requestHash: requestHash(row.text), answer, createdAt: now })
     }
-    const before = { storage: workspace.storageBytes, rows: workspace.rowCount(table), tables: workspace.tables }
+    const names = writes.flatMap((write) => (write.action === "import" ? [...write.tables.keys()] : []))
+    const before = {
+      storage: workspace.storageBytes,
+      rows: new Map([table, ...names].map((name) => [name, workspace.rowCount(name)])),
+      tables: workspace.tables
+    }
     const sizes = new Map<string, { readonly before: number; index: number }>()
     const answers: Array<string> = []
     let grownBy = 0
+    let answerLength = 0
     for (const [index, write] of writes.entries()) {
       const archived = workspace.archived.length
       const [storage, rows] = [workspace.storageBytes, workspace.rowCount(table)]
@@ -152,34 +191,51 @@ export class Evaluation {
       }
       // A restored row that was deleted archives nothing, and can be larger than a limit that was lowered since.
       if (write.action === "restore" && !sizes.has(write.id)) sizes.set(write.id, { before: 0, index })
+      // A row that an upsert made archives nothing either. One that it replaced may shrink, above the limit too.
+      if (write.action === "upsert" && workspace.archived.length === archived) {
+        sizes.set(workspace.find(table, write.natural)[0]!.place.id, { before: 0, index })
+      }
       if (workspace.storageBytes > storage || workspace.rowCount(table) > rows) grownBy = index
       answers.push(
         isBatch ? `{"index":${index},"action":"${write.action}","result":${answer.success.text}}` : answer.success.text
       )
+      answerLength += answer.success.text.length
+      if (index > 0 && answerLength > maxAnswerLength(limits)) {
+        return this.refuse(request, answerTooLarge(maxAnswerLength(limits)), index)
+      }
     }
     for (const [id, size] of sizes) {
       const bytes = workspace.live(table, id)?.content?.data.bytes ?? 0
       if (bytes > limits.rowBytes && bytes > size.before) {
-        return this.refuse(request, tooLarge(bytes, limits.rowBytes, ""), size.index)
+        const at = (isBatch ? `/operations/${size.index}` : "") + (memberOf[writes[size.index]!.action] ?? "")
+        return this.refuse(request, tooLarge(bytes, limits.rowBytes, at), size.index)
       }
     }
-    const full = this.overLimit(table, before)
+    const full = this.overLimit(before)
     if (full !== undefined) return this.refuse(request, full, grownBy)
     return Result.succeed(JsonText.trusted(isBatch ? `{"results":[${answers.join()}]}` : answers[0]!))
   }
 
   /** The limit that the end state breaks; shrinking is always allowed. */
-  private overLimit(table: string, before: { storage: number; rows: number; tables: number }) {
+  private overLimit(before: { storage: number; rows: ReadonlyMap<string, number>; tables: number }) {
     const { limits, workspace } = this
     const { storageBytes, tables } = workspace
-    const rows = workspace.rowCount(table)
     if (tables > limits.tables && tables > before.tables) {
-      const detail = `The account may have ${limits.tables} tables with rows, and ${table} would be one more.`
+      const more = [...before.rows].flatMap(([table, rows]) =>
+        rows === 0 && workspace.rowCount(table) > 0 ? [table] : []
+      )
+      const detail =
+        more.length === 1
+          ? `The account may have ${limits.tables} tables with rows, and ${more[0]} would be one more.`
+          : `The account may have ${limits.tables} tables with rows; it has ${before.tables}, and these would be ${more.length} more.`
       return new TableLimit({ detail, limit: limits.tables, current: before.tables })
     }
-    if (rows > limits.rowsPerTable && rows > before.rows) {
-      const detail = `The table ${table} may have ${limits.rowsPerTable} rows; it has ${before.rows}.`
-      return new RowLimit({ detail, limit: limits.rowsPerTable, current: before.rows })
+    for (const [table, had] of before.rows) {
+      const rows = workspace.rowCount(table)
+      if (rows > limits.rowsPerTable && rows > had) {
+        const detail = `The table ${table} may have ${limits.rowsPerTable} rows; it has ${had}.`
+        return new RowLimit({ detail, limit: limits.rowsPerTable, current: had })
+      }
     }
     if (storageBytes > limits.storageBytes && storageBytes > before.storage) {
       const detail = `The account may hold ${limits.storageBytes} bytes; it holds ${before.storage}.`
@@ -200,15 +256,16 @@ export class Evaluation {
   }
 }
 
-const asDeclared400 = (failure: WriteFailure): WriteFailure => {
+/** A failure as the operations declare it that know no 413. */
+export const asDeclared400 = (failure: WriteFailure): WriteFailure => {
   switch (failure._tag) {
     case "RowTooLarge": {
-      const { current, detail, limit } = failure
-      return new RowTooLarge400({ limit, current, ...(detail === undefined ? {} : { detail }) })
+      const { current, detail, errors, limit } = failure
+      return new RowTooLarge400({ limit, current, ...(detail && { detail }), ...(errors && { errors }) })
     }
     case "StorageLimit": {
       const { current, detail, limit } = failure
-      return new StorageLimit400({ limit, current, ...(detail === undefined ? {} : { detail }) })
+      return new StorageLimit400({ limit, current, ...(detail && { detail }) })
     }
     default:
       return failure

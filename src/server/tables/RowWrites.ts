@@ -1,21 +1,42 @@
 import { Context, Effect, Layer, Result } from "effect"
+import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import { invalid } from "../../domain/InvalidPlaces.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { print } from "../../domain/json/Print.ts"
-import { RowTooLarge400, type Unavailable } from "../../domain/Problem.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
 import { changedByText, type ChangedBy } from "../../domain/Version.ts"
 import * as W from "../../domain/Write.ts"
 import { Settings } from "../Config.ts"
-import { requestHash, type WriteAnswer, type WriteFailure } from "./EvaluateWrites.ts"
+import { failingWith, type Failures } from "./DeclaredFailures.ts"
+import {
+  asDeclared400,
+  Evaluation,
+  requestHash,
+  type WriteAnswer,
+  type WriteFailure,
+  type WriteRequest
+} from "./EvaluateWrites.ts"
+import { Workspace } from "./Workspace.ts"
 import { Writes } from "./Writes.ts"
 
-/** Who writes where: the same for every write, whichever door it came through. */
-export interface Caller {
+/** Who writes: the same for every write, whichever door it came through. */
+export interface AccountCaller {
   readonly accountId: string
-  readonly table: string
   readonly changedBy: ChangedBy
   /** The database's clock when the request was admitted, in milliseconds. */
   readonly now: number
   readonly idempotencyKey: string | undefined
+  /** Answers what the write would do, and changes nothing. */
+  readonly isDryRun?: boolean
+}
+
+/** Who writes, and to which table. */
+export interface Caller extends AccountCaller {
+  readonly table: string
+  /** The caller may not know of the table: it is told what it would be if the table was never written. */
+  readonly isHidden?: boolean
+  /** Where the row of an add stands in the request; the whole body where nothing else is said. */
+  readonly rowPath?: string
 }
 
 /** One operation of a batch, as callers send it (specification section 4.3). */
@@ -31,12 +52,26 @@ export type Operation =
     }
   | { readonly action: "delete"; readonly filter: JsonText }
 
-/** An operation on its own: those of a batch, and the restore of an archived version. */
-export type SingleOperation = Operation | { readonly action: "restore"; readonly id: string; readonly version: number }
+/** An edit: `fields` is the whole new row, or a patch of it. `updatedAt` (in milliseconds) is the row's as it was read. */
+interface Save {
+  readonly action: "save"
+  readonly id: string
+  readonly updatedAt: number | undefined
+  readonly fields: JsonText
+  readonly replaces: boolean
+  /** The one field that is edited, which must hold a string; undefined for the whole row. */
+  readonly textField: string | undefined
+}
 
-type Failure = WriteFailure | W.WriteProblem | Unavailable
+/** An operation on its own: those of a batch, the restore of an archived version, and the edit of a row that was read. */
+export type SingleOperation =
+  | Operation
+  | { readonly action: "restore"; readonly id: string; readonly version: number }
+  | Save
 
-// The tags are the specification's declared statuses (section 4.2). Whatever else came up would be our own fault.
+type Failure = WriteFailure | Unavailable
+
+// The tags are the specification's declared statuses (section 4.2).
 const failures = {
   add: ["RowTooLarge", "StorageLimit", "IdempotencyKeyReused400"],
   upsert: ["RowTooLarge400", "StorageLimit400", "IdempotencyKeyReused400", "AmbiguousKey"],
@@ -51,7 +86,9 @@ const failures = {
   ],
   delete: ["RowTooLarge400", "StorageLimit400", "FilterRequired", "IdempotencyKeyReused400"],
   restore: ["RowTooLarge400", "StorageLimit400", "IdempotencyKeyReused400", "VersionNotFound"],
+  save: ["RowTooLarge", "StorageLimit", "RowNotFound", "FieldNotFound", "FieldNotText", "EditConflict"],
   batch: [
+    "RequestTooLarge",
     "RowTooLarge",
     "StorageLimit",
     "FilterRequired",
@@ -67,18 +104,9 @@ const common = ["InvalidRequest", "ReservedField", "TableLimit", "RowLimit", "Un
 type Tags<A extends keyof typeof failures> = (typeof failures)[A][number] | (typeof common)[number]
 
 /** What one operation can fail with. */
-export type FailureOf<A extends keyof typeof failures> = Extract<Failure, { readonly _tag: Tags<A> }>
+export type FailureOf<A extends keyof typeof failures> = Failures<Tags<A>>
 
-const only =
-  <A extends keyof typeof failures>(action: A) =>
-  <R>(effect: Effect.Effect<WriteAnswer, Failure, R>): Effect.Effect<WriteAnswer, FailureOf<A>, R> => {
-    const tags: ReadonlySet<string> = new Set([...failures[action], ...common])
-    const isDeclared = (failure: Failure): failure is FailureOf<A> => tags.has(failure._tag)
-    return Effect.catch(effect, (failure): Effect.Effect<never, FailureOf<A>> => {
-      if (isDeclared(failure)) return Effect.fail(failure)
-      return Effect.die(failure)
-    })
-  }
+const only = <A extends keyof typeof failures>(action: A) => failingWith<Tags<A>>([...failures[action], ...common])
 
 /** Changes the rows of one table: validates what can be told without the rows, then queues the write. */
 export class RowWrites extends Context.Service<
@@ -100,18 +128,16 @@ export class RowWrites extends Context.Service<
       const writes = yield* Writes
       const { limits } = yield* Settings
 
-      const prepare = (operation: SingleOperation, at: string): Result.Result<W.Write, W.WriteProblem> => {
+      const prepare = (
+        operation: SingleOperation,
+        at: string,
+        rowPath = `${at}/row`
+      ): Result.Result<W.Write, W.WriteProblem> => {
         switch (operation.action) {
           case "add":
-            return W.addOf(
-              operation.row,
-              unquoted(operation.idempotencyKey),
-              limits.rowBytes,
-              // Alone, the row is the whole body.
-              at === "" ? at : `${at}/row`
-            )
+            return W.addOf(operation.row, unquoted(operation.idempotencyKey), limits.rowBytes, rowPath)
           case "upsert":
-            return W.upsertOf(operation.key, operation.row, limits.rowBytes, at)
+            return W.upsertOf(operation.key, operation.row, at)
           case "update_row":
             return W.updateRowOf(operation.id, operation.patch, at)
           case "update_where":
@@ -120,37 +146,49 @@ export class RowWrites extends Context.Service<
             return W.deleteOf(operation.filter, at)
           case "restore":
             return Result.succeed(operation)
+          case "save":
+            return W.saveOf(operation, at)
         }
       }
 
       const run = (
-        { accountId, changedBy, idempotencyKey, now, table }: Caller,
+        { accountId, changedBy, idempotencyKey, isDryRun = false, isHidden = false, now, table }: Caller,
         operation: string,
         prepared: ReadonlyArray<W.Write>,
         isBatch: boolean,
         text: string
       ) => {
         const key = unquoted(idempotencyKey)
-        return writes.run({
+        const request: WriteRequest = {
           accountId,
           table,
           operation,
           writes: prepared,
           isBatch,
+          isDryRun,
           changedBy: changedByText(changedBy),
           now,
           idempotency: key === undefined ? undefined : { key, requestHash: requestHash(text) },
           bytes: text.length
-        })
+        }
+        return isHidden ? onAbsentTable(request) : writes.run(request)
+      }
+
+      /** What a write answers on a table that was never written; nothing of the account is looked at. */
+      const onAbsentTable = (request: WriteRequest) => {
+        const empty = new Workspace({ revision: 0, nextSeq: 0, storageBytes: 0, rowsByTable: new Map() })
+        const nothing = { records: new Map(), restorable: new Map(), holders: new Map() }
+        const evaluation = new Evaluation(empty, nothing, limits, uuidV7Unsafe)
+        return Effect.fromResult(evaluation.evaluate({ ...request, isDryRun: true }))
       }
 
       const writeAny = Effect.fn("RowWrites.write")(function* (caller: Caller, operation: SingleOperation) {
-        const { action, ...members } = operation
-        const prepared = prepare(operation, "")
+        const { action } = operation
+        const prepared = prepare(operation, "", caller.rowPath ?? "")
         if (Result.isFailure(prepared)) {
-          return yield* action === "add" ? prepared.failure : declared400(prepared.failure)
+          return yield* action === "add" ? prepared.failure : asDeclared400(prepared.failure)
         }
-        const text = operation.action === "add" ? operation.row.text : print(members)
+        const text = operation.action === "add" ? operation.row.text : print(inOneForm(operation))
         return yield* run(caller, action, [prepared.success], false, text)
       })
 
@@ -159,7 +197,7 @@ export class RowWrites extends Context.Service<
 
       const batch = Effect.fn("RowWrites.batch")(function* (caller: Caller, operations: ReadonlyArray<Operation>) {
         if (operations.length === 0 || operations.length > limits.batchOperations) {
-          return yield* W.invalid(
+          return yield* invalid(
             "/operations",
             `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
           )
@@ -170,7 +208,7 @@ export class RowWrites extends Context.Service<
           if (Result.isFailure(one)) return yield* Object.assign(one.failure, { operation: index })
           prepared.push(one.success)
         }
-        return yield* run(caller, "batch", prepared, true, print(operations))
+        return yield* run(caller, "batch", prepared, true, print(operations.map(inOneForm)))
       }, only("batch"))
 
       return RowWrites.of({ write, batch })
@@ -180,12 +218,29 @@ export class RowWrites extends Context.Service<
   static readonly layer = RowWrites.layerNoDeps.pipe(Layer.provide(Writes.layer))
 }
 
-/** `"abc"` and `abc` are one key: the header's draft writes it as a quoted string. */
-const unquoted = (key: string | undefined): string | undefined =>
-  key !== undefined && /^".+"$/.test(key) ? key.slice(1, -1) : key
-
-const declared400 = (problem: W.WriteProblem): W.WriteProblem | RowTooLarge400 => {
-  if (problem._tag !== "RowTooLarge") return problem
-  const { current, detail, errors, limit } = problem
-  return new RowTooLarge400({ limit, current, ...(detail && { detail }), ...(errors && { errors }) })
+/** An operation with its members in one order and form, by which a repeat is known whichever door either came through. */
+const inOneForm = (operation: SingleOperation): object => {
+  const { action } = operation
+  switch (operation.action) {
+    case "add":
+      return { action, row: operation.row, idempotencyKey: unquoted(operation.idempotencyKey) }
+    case "upsert": {
+      const { key, row } = operation
+      return { action, key: typeof key === "string" ? [key] : key, row }
+    }
+    case "update_row":
+      return { action, id: operation.id, patch: operation.patch }
+    case "update_where": {
+      const { allowMultiple, filter, patch } = operation
+      return { action, filter, patch, allowMultiple: allowMultiple === true }
+    }
+    case "delete":
+    case "restore":
+    case "save":
+      return operation
+  }
 }
+
+/** `"abc"` and `abc` are one key: the header's draft writes it as a quoted string. */
+export const unquoted = (key: string | undefined): string | undefined =>
+  key !== undefined && /^".+"$/.test(key) ? key.slice(1, -1) : key

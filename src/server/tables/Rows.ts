@@ -1,11 +1,11 @@
-import { Context, Effect, Layer, Result } from "effect"
-import { parseFilter, type Filter } from "../../domain/Filter.ts"
+import { Context, Effect, Layer, Option, Result } from "effect"
+import { filterOf, parseFilter, type Filter } from "../../domain/Filter.ts"
 import { scan } from "../../domain/json/Scan.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
-import { InvalidRequest, type Unavailable } from "../../domain/Problem.ts"
+import type { InvalidRequest, Unavailable } from "../../domain/Problem.ts"
 import type { Query } from "../../domain/Query.ts"
-import { rowText } from "../../domain/Row.ts"
+import { isRowId, rowText, type Row } from "../../domain/Row.ts"
 import { RowsRepo } from "./RowsRepo.ts"
 
 /** Reads live rows (specification section 4.2). A table that was never written reads as an empty one. */
@@ -14,6 +14,21 @@ export class Rows extends Context.Service<
   {
     /** `{rows, has_more}`: the rows that match, sorted, at most `limit` of them. */
     readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<JsonText, Unavailable>
+    /** The same rows, to be looked into, and whether the limit cut some off. */
+    readonly select: (
+      accountId: string,
+      table: string,
+      query: Query
+    ) => Effect.Effect<{ readonly rows: ReadonlyArray<Row>; readonly hasMore: boolean }, Unavailable>
+    /** How many rows match, and the ids of at most `limit` of them in insertion order. */
+    readonly ids: (
+      accountId: string,
+      table: string,
+      filter: Filter,
+      limit: number
+    ) => Effect.Effect<{ readonly matched: number; readonly ids: ReadonlyArray<string> }, Unavailable>
+    /** One row by its id, which may be any text. */
+    readonly find: (accountId: string, table: string, id: string) => Effect.Effect<Option.Option<Row>, Unavailable>
     /** `{count}` of the rows that match. */
     readonly count: (
       accountId: string,
@@ -27,10 +42,14 @@ export class Rows extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* RowsRepo
 
-      const query = Effect.fn("Rows.query")(function* (accountId: string, table: string, query: Query) {
+      const select = Effect.fn("Rows.select")(function* (accountId: string, table: string, query: Query) {
         const found = query.filter?.isImpossible === true ? [] : yield* repo.query(accountId, table, query)
-        const rows = found.slice(0, query.limit).map((row) => rowText(row).text)
-        return JsonText.trusted(`{"rows":[${rows.join()}],"has_more":${found.length > query.limit}}`)
+        return { rows: found.slice(0, query.limit), hasMore: found.length > query.limit }
+      })
+
+      const query = Effect.fn("Rows.query")(function* (accountId: string, table: string, query: Query) {
+        const { hasMore, rows } = yield* select(accountId, table, query)
+        return JsonText.trusted(`{"rows":[${rows.map((row) => rowText(row).text).join()}],"has_more":${hasMore}}`)
       })
 
       const count = Effect.fn("Rows.count")(function* (accountId: string, table: string, filter: Filter | undefined) {
@@ -38,7 +57,18 @@ export class Rows extends Context.Service<
         return JsonText.trusted(`{"count":${rows}}`)
       })
 
-      return Rows.of({ query, count })
+      const ids = Effect.fn("Rows.ids")(function* (accountId: string, table: string, filter: Filter, limit: number) {
+        return filter.isImpossible ? { matched: 0, ids: [] } : yield* repo.ids(accountId, table, filter, limit)
+      })
+
+      const find = Effect.fn("Rows.find")(function* (accountId: string, table: string, id: string) {
+        if (!isRowId(id)) return Option.none<Row>()
+        const filter = filterOf([{ name: "id", rawName: '"id"', value: `"${id}"` }])
+        const found = yield* repo.query(accountId, table, { filter, sort: undefined, limit: 1 })
+        return Option.fromUndefinedOr(found[0])
+      })
+
+      return Rows.of({ query, select, ids, find, count })
     })
   )
 
@@ -53,9 +83,7 @@ export const readFilter = (
   return Effect.flatMap(readJson(text), (json) => {
     const filter = parseFilter(json, "filter")
     return Result.isFailure(filter)
-      ? Effect.fail(
-          new InvalidRequest({ detail: `filter ${filter.failure[0]!.message}.`, errors: [...filter.failure] })
-        )
+      ? Effect.fail(filter.failure)
       : Effect.succeed(filter.success.isEmpty ? undefined : filter.success)
   })
 }
@@ -63,5 +91,5 @@ export const readFilter = (
 /** The JSON of a `filter` parameter. */
 export const readJson = (text: string): Effect.Effect<JsonText, JsonProblem> => {
   const json = scan(text)
-  return Result.isFailure(json) ? Effect.fail(jsonProblem(json.failure, "filter")) : Effect.succeed(json.success)
+  return json.issue !== undefined ? Effect.fail(jsonProblem(json.issue, "filter")) : Effect.succeed(json.value)
 }

@@ -10,23 +10,30 @@ import { parseSort } from "../../domain/Query.ts"
 import { answer } from "../http/Answer.ts"
 import type { WriteAnswer } from "./EvaluateWrites.ts"
 import { readFilter, readJson, Rows } from "./Rows.ts"
-import { RowWrites, type Caller } from "./RowWrites.ts"
+import { RowWrites, type AccountCaller, type Caller } from "./RowWrites.ts"
 
-interface WriteRequestParts {
-  readonly params: { readonly table: string }
-  readonly headers: { readonly "idempotency-key"?: string }
+interface WriteHeaders {
+  readonly "idempotency-key"?: string
 }
 
 /** Whose write a request is. */
-export const callerOf = Effect.fnUntraced(function* ({ headers, params }: WriteRequestParts) {
+export const accountCaller = Effect.fnUntraced(function* (headers: WriteHeaders) {
   const key = yield* CurrentKey
-  const caller: Caller = {
+  const caller: AccountCaller = {
     accountId: key.accountId,
-    table: params.table,
     changedBy: { kind: "key", id: key.id, name: key.name },
     now: key.now.getTime(),
     idempotencyKey: headers["idempotency-key"]
   }
+  return caller
+})
+
+/** {@link accountCaller}, and which table it is about. */
+export const callerOf = Effect.fnUntraced(function* (request: {
+  readonly params: { readonly table: string }
+  readonly headers: WriteHeaders
+}) {
+  const caller: Caller = { ...(yield* accountCaller(request.headers)), table: request.params.table }
   return caller
 })
 

@@ -15,6 +15,13 @@ export class RowsRepo extends Context.Service<
     /** At most `limit` + 1 rows: one more tells that there are more. */
     readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<ReadonlyArray<Row>, Unavailable>
     readonly count: (accountId: string, table: string, filter: Filter | undefined) => Effect.Effect<number, Unavailable>
+    /** How many rows match, and the ids of at most `limit` of them in insertion order. */
+    readonly ids: (
+      accountId: string,
+      table: string,
+      filter: Filter,
+      limit: number
+    ) => Effect.Effect<{ readonly matched: number; readonly ids: ReadonlyArray<string> }, Unavailable>
   }
 >()("agent-memory/server/tables/RowsRepo") {
   static readonly layer = Layer.effect(
@@ -88,7 +95,23 @@ export class RowsRepo extends Context.Service<
         return found[0]?.count ?? 0
       }, refine)
 
-      return RowsRepo.of({ query, count })
+      const ids = Effect.fn("RowsRepo.ids")(function* (
+        accountId: string,
+        table: string,
+        filter: Filter,
+        limit: number
+      ) {
+        const found = yield* sql<{ id: string; matched: number }>`
+          SELECT id, count(*) OVER ()::integer AS matched
+          FROM rows
+          WHERE ${matching(accountId, table, filter)}
+          ORDER BY seq
+          LIMIT ${limit}
+        `
+        return { matched: found[0]?.matched ?? 0, ids: found.map(({ id }) => id) }
+      }, refine)
+
+      return RowsRepo.of({ query, count, ids })
     })
   )
 }

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import type { Row } from "../../domain/Row.ts"
+import { texts } from "../sql/Params.ts"
 import { refine, refineStream } from "../sql/SqlFailure.ts"
 
 /** A table as the listing shows it (specification section 2.1). */
@@ -11,11 +12,24 @@ export interface TableEntry {
   readonly rows: number
 }
 
+/** What an account holds; bytes are without the rows' system fields. */
+export interface Totals {
+  readonly tables: number
+  readonly rows: number
+  readonly storageBytes: number
+  readonly versionBytes: number
+}
+
 /** The SQL that reads an account as a whole. */
 export class TablesRepo extends Context.Service<
   TablesRepo,
   {
     readonly list: (accountId: string, versionDays: number) => Effect.Effect<ReadonlyArray<TableEntry>, Unavailable>
+    /** Bytes of the account's live rows, without their system fields. */
+    readonly storageBytes: (accountId: string) => Effect.Effect<number, Unavailable>
+    readonly totals: (accountId: string) => Effect.Effect<Totals, Unavailable>
+    /** {@link storageBytes} of these tables alone. */
+    readonly storageBytesOf: (accountId: string, tables: ReadonlyArray<string>) => Effect.Effect<number, Unavailable>
     /** All live rows by table name and then insertion order, of one snapshot, a few at a time. */
     readonly allRows: (accountId: string) => Stream.Stream<{ readonly table: string; readonly row: Row }, Unavailable>
   }
@@ -39,6 +53,45 @@ export class TablesRepo extends Context.Service<
         `
       }, refine)
 
+      const storageBytes = Effect.fn("TablesRepo.storageBytes")(function* (accountId: string) {
+        const found = yield* sql<{ bytes: bigint | string | number }>`
+          SELECT storage_bytes AS bytes FROM accounts WHERE account_id = ${accountId}
+        `
+        return Number(found[0]?.bytes ?? 0)
+      }, refine)
+
+      const totals = Effect.fn("TablesRepo.totals")(function* (accountId: string) {
+        const found = yield* sql<{ storage_bytes: bigint; version_bytes: bigint; tables: number; rows: bigint }>`
+          SELECT a.storage_bytes, a.version_bytes, t.tables, t.rows
+          FROM accounts a
+          CROSS JOIN LATERAL (
+            SELECT count(*)::integer AS tables, coalesce(sum(rows), 0)::bigint AS rows
+            FROM tables
+            WHERE account_id = a.account_id AND rows > 0
+          ) t
+          WHERE a.account_id = ${accountId}
+        `
+        const { rows, storage_bytes, tables, version_bytes } = found[0]!
+        return {
+          tables,
+          rows: Number(rows),
+          storageBytes: Number(storage_bytes),
+          versionBytes: Number(version_bytes)
+        }
+      }, refine)
+
+      const storageBytesOf = Effect.fn("TablesRepo.storageBytesOf")(function* (
+        accountId: string,
+        tables: ReadonlyArray<string>
+      ) {
+        const found = yield* sql<{ bytes: number }>`
+          SELECT coalesce(sum(octet_length(data)), 0)::float8 AS bytes
+          FROM rows
+          WHERE account_id = ${accountId} AND table_name = ANY(${texts(tables)})
+        `
+        return found[0]?.bytes ?? 0
+      }, refine)
+
       const allRows = (accountId: string) =>
         sql<{ table_name: string; id: string; created_at: Date; updated_at: Date; data: string }>`
           SELECT table_name, id, created_at, updated_at, data
@@ -58,7 +111,7 @@ export class TablesRepo extends Context.Service<
           refineStream
         )
 
-      return TablesRepo.of({ list, allRows })
+      return TablesRepo.of({ list, storageBytes, storageBytesOf, totals, allRows })
     })
   )
 }

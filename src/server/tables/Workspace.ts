@@ -131,14 +131,15 @@ export class Workspace {
     return row?.place.table === table && row.content !== undefined ? row : undefined
   }
 
-  insert(table: string, id: string, now: number, data: JsonText): WorkRow {
-    const row = new WorkRow({ table, id, seq: this.nextSeq++, createdAt: now }, undefined, 0, now)
+  /** Adds a row behind all others. `lastVersion` is how far the numbers of its archived versions have come, if it has any. */
+  insert(table: string, { createdAt, data, id, updatedAt }: Row, lastVersion = 0): WorkRow {
+    const row = new WorkRow({ table, id, seq: this.nextSeq++, createdAt }, undefined, lastVersion, updatedAt)
     this.rows.set(id, row)
     this.undoLog.push(() => {
       this.rows.delete(id)
       this.nextSeq--
     })
-    this.set(row, { updatedAt: now, data })
+    this.set(row, { updatedAt, data })
     return row
   }
 

@@ -4,14 +4,17 @@ import { SqlClient } from "effect/sql"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import { LargeAnswers } from "../http/LargeAnswers.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { linkCurrentSpan } from "../telemetry/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
 import { selectorOf, type Selector } from "./ApplyWrite.ts"
+import { makeCommitImport } from "./CommitImport.ts"
 import {
   Evaluation,
+  maxAnswerLength,
   recordId,
   requestScope,
   restorableId,
@@ -60,9 +63,11 @@ export class Writes extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* WritesRepo
       const archives = yield* Archives
+      const largeAnswers = yield* LargeAnswers
       const sql = yield* SqlClient.SqlClient
       const pulse = yield* DatabasePulse
       const { limits } = yield* Settings
+      const commitImport = makeCommitImport(repo, sql)
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
       yield* Metrics.writeQueue(() => lanes.values().reduce((sum, { queue }) => sum + queue.length, 0))
@@ -83,9 +88,14 @@ export class Writes extends Context.Service<
         const group: Array<Pending> = []
         let bytes = 0
         while (lane.queue.length > 0 && group.length < maxGroupWrites && bytes < maxGroupBytes) {
-          const pending = lane.queue.shift()!
+          const pending = lane.queue[0]!
+          const isAlone = isImport(pending.request)
+          // An import looks up its ids in the database: what its neighbours would do to them is not there yet.
+          if (isAlone && group.length > 0 && !pending.isAbandoned) return group
+          lane.queue.shift()
           if (pending.isAbandoned) continue
           group.push(pending)
+          if (isAlone) return group
           bytes += pending.request.bytes
         }
         return group
@@ -109,17 +119,21 @@ export class Writes extends Context.Service<
         const restores = writes.flatMap(({ table, write }) =>
           write.action === "restore" && selectorOf(write, table) !== undefined ? [{ table, id: write.id }] : []
         )
+        const ids = writes.flatMap(({ write }) =>
+          write.action === "import" ? [...write.tables.values()].flatMap((rows) => rows.map(({ id }) => id)) : []
+        )
         const keys = known === undefined ? requests.flatMap(recordKeys) : []
-        const [account, rows, versions, records] = yield* Effect.all(
+        const [account, rows, versions, records, holders] = yield* Effect.all(
           [
             known === undefined ? repo.account(accountId) : Effect.succeed(known),
             selectors.length === 0 ? Effect.undefined : repo.rows(accountId, selectors),
             restores.length === 0 ? Effect.undefined : repo.versions(accountId, restores, limits.versionDays),
-            keys.length === 0 ? Effect.undefined : repo.records(accountId, keys)
+            keys.length === 0 ? Effect.undefined : repo.records(accountId, keys),
+            ids.length === 0 ? Effect.undefined : repo.holders(accountId, ids, limits.versionDays)
           ],
           { concurrency: "unbounded" }
         )
-        const isOneSnapshot = [rows, versions, records].every(
+        const isOneSnapshot = [rows, versions, records, holders].every(
           (part) => part === undefined || part.revision === account.revision
         )
         if (!isOneSnapshot) return undefined
@@ -135,7 +149,8 @@ export class Writes extends Context.Service<
         const recordMap = new Map(
           (records?.records ?? []).map((record) => [recordId(record.scope, record.key), record])
         )
-        return { account, workspace, loaded: { records: recordMap, restorable } }
+        const holderMap = Map.groupBy(holders?.holders ?? [], ({ id }) => id)
+        return { account, workspace, loaded: { records: recordMap, restorable, holders: holderMap } }
       })
 
       /** One attempt: the outcomes once they are stored, or undefined when the account moved on meanwhile. */
@@ -148,7 +163,16 @@ export class Writes extends Context.Service<
         if (snapshot === undefined) return undefined
         const { account, loaded, workspace } = snapshot
         const evaluation = new Evaluation(workspace, loaded, limits, uuidV7Unsafe)
-        const outcomes = requests.map((request) => evaluation.evaluate(request))
+        const outcomes: Array<WriteOutcome> = []
+        let answerLength = 0
+        for (const request of requests) {
+          // Some small requests have large answers, as updates of every row have: the rest of the group comes later.
+          if (answerLength > maxAnswerLength(limits)) break
+          const outcome = evaluation.evaluate(request)
+          outcomes.push(outcome)
+          if (Result.isSuccess(outcome)) answerLength += outcome.success.body.text.length
+        }
+        yield* largeAnswers.room(answerLength)
         // A refusal must not rest on a remembered state: another instance may have made room since.
         if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
         if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {
@@ -158,7 +182,9 @@ export class Writes extends Context.Service<
         const archived = workspace.archived.filter(
           ({ place, version }) => version > workspace.rows.get(place.id)!.lastVersion - limits.versionsPerRow
         )
-        const committed = yield* repo.commit(
+        const isOfImport = isImport(requests[0]!)
+        const commit = isOfImport ? commitImport : repo.commit
+        const committed = yield* commit(
           accountId,
           {
             revision: workspace.revision,
@@ -176,7 +202,9 @@ export class Writes extends Context.Service<
         )
         if (committed === "stale") return undefined
         yield* Metrics.writeCommitted
-        return { outcomes, state: workspace.account, overfull: archives.isOverfull(committed) }
+        // An import takes as many revisions as it has slices: what the account is then, the next write looks up.
+        const state = isOfImport ? undefined : workspace.account
+        return { outcomes, state, overfull: archives.isOverfull(committed) }
       })
 
       const carryOut = Effect.fn("Writes.carryOut")(function* (
@@ -217,10 +245,16 @@ export class Writes extends Context.Service<
         Effect.fnUntraced(function* (accountId, lane, group) {
           yield* Metrics.writeGroup(group.length)
           const exit = yield* Effect.exit(
-            Effect.provideContext(pulse.guard(carryOut(accountId, lane, group)), group[0]!.context)
+            // In the place of the drain's own: to merge two contexts is to copy both.
+            Effect.updateContext(
+              pulse.guard(carryOut(accountId, lane, group)),
+              (own: Context.Context<never>) => group[0]?.context ?? own
+            )
           )
           if (Exit.isSuccess(exit)) {
-            answerAll(group, exit.value.outcomes)
+            const { outcomes } = exit.value
+            lane.queue.unshift(...group.slice(outcomes.length))
+            answerAll(group.slice(0, outcomes.length), outcomes)
             if (exit.value.overfull) {
               lane.state = undefined
               yield* Effect.catchCause(archives.evict(accountId), (cause) =>
@@ -288,6 +322,8 @@ export class Writes extends Context.Service<
 
   static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Archives.layer]))
 }
+
+const isImport = ({ operation }: WriteRequest): boolean => operation === "import"
 
 const selectorKey = ({ createdAt, fields, id, table, updatedAt }: Selector): string =>
   [table, id, createdAt, updatedAt, fields.short, fields.long].join("\n")

@@ -7,6 +7,7 @@ import { texts, times } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { Selector } from "./ApplyWrite.ts"
 import { makeCommit } from "./CommitChanges.ts"
+import { makeHolders, type Holder } from "./FindHolders.ts"
 import { WorkRow, type AccountState, type Archived, type Place } from "./Workspace.ts"
 
 /** An answer that is kept so that a repeated request gets it again (one per scope and key of an account). */
@@ -72,6 +73,12 @@ export class WritesRepo extends Context.Service<
       accountId: string,
       wanted: ReadonlyArray<{ readonly scope: string; readonly key: string }>
     ) => Effect.Effect<{ readonly revision: number; readonly records: ReadonlyArray<IdempotencyRecord> }, Unavailable>
+    /** The rows that have, or had, one of these ids, of all tables. */
+    readonly holders: (
+      accountId: string,
+      ids: ReadonlyArray<string>,
+      versionDays: number
+    ) => Effect.Effect<{ readonly revision: number; readonly holders: ReadonlyArray<Holder> }, Unavailable>
     readonly commit: (
       accountId: string,
       changes: Changes,
@@ -131,30 +138,36 @@ export class WritesRepo extends Context.Service<
       const rows = Effect.fn("WritesRepo.rows")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
         const byId = selectors.filter((selector) => selector.id !== undefined)
         const byField = selectors.filter((selector) => selector.id === undefined)
+        // Operations of a batch may name the same rows in many ways; the union reads each of them once.
         const found = yield* sql<LoadedRow>`
           SELECT a.revision, r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
           FROM accounts a
           LEFT JOIN LATERAL (
             SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
-            FROM unnest(
-              ${texts(byId.map((selector) => selector.table))}::text[],
-              ${texts(byId.map((selector) => selector.id!))}::text[]
-            ) AS s (table_name, id)
-            JOIN rows r ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.id = s.id
-            UNION ALL
-            SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
-            FROM unnest(
-              ${texts(byField.map((selector) => selector.table))}::text[],
-              ${texts(byField.map((selector) => selector.fields.short))}::text[]::jsonb[],
-              ${texts(byField.map((selector) => selector.fields.long))}::text[]::jsonb[],
-              ${times(byField.map((selector) => selector.createdAt ?? null))}::timestamptz[],
-              ${times(byField.map((selector) => selector.updatedAt ?? null))}::timestamptz[]
-            ) AS s (table_name, facets, long_facets, created_at, updated_at)
+            FROM (
+              SELECT r.table_name, r.seq
+              FROM unnest(
+                ${texts(byId.map((selector) => selector.table))}::text[],
+                ${texts(byId.map((selector) => selector.id!))}::text[]
+              ) AS s (table_name, id)
+              JOIN rows r ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.id = s.id
+              UNION
+              SELECT r.table_name, r.seq
+              FROM unnest(
+                ${texts(byField.map((selector) => selector.table))}::text[],
+                ${texts(byField.map((selector) => selector.fields.short))}::text[]::jsonb[],
+                ${texts(byField.map((selector) => selector.fields.long))}::text[]::jsonb[],
+                ${times(byField.map((selector) => selector.createdAt ?? null))}::timestamptz[],
+                ${times(byField.map((selector) => selector.updatedAt ?? null))}::timestamptz[]
+              ) AS s (table_name, facets, long_facets, created_at, updated_at)
+              JOIN rows r
+                ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
+                AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
+                AND (s.created_at IS NULL OR r.created_at = s.created_at)
+                AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
+            ) AS places
             JOIN rows r
-              ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
-              AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
-              AND (s.created_at IS NULL OR r.created_at = s.created_at)
-              AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
+              ON r.account_id = a.account_id AND r.table_name = places.table_name AND r.seq = places.seq
           ) r ON true
           WHERE a.account_id = ${accountId}
         `
@@ -174,7 +187,9 @@ export class WritesRepo extends Context.Service<
             v.last_version, v.last_update, v.data
           FROM accounts a
           LEFT JOIN LATERAL (
-            SELECT v.row_id, v.table_name, v.seq, v.created_at, v.updated_at, v.version, v.data, v.archived_at,
+            SELECT v.row_id, v.table_name, v.updated_at, v.version, v.data, v.archived_at,
+              first_value(v.seq) OVER newest AS seq,
+              first_value(v.created_at) OVER newest AS created_at,
               max(v.version) OVER (PARTITION BY v.table_name, v.row_id) AS last_version,
               max(v.updated_at) OVER (PARTITION BY v.table_name, v.row_id) AS last_update
             FROM unnest(
@@ -182,6 +197,7 @@ export class WritesRepo extends Context.Service<
               ${texts(wanted.map((one) => one.id))}::text[]
             ) AS s (table_name, id)
             JOIN versions v ON v.account_id = a.account_id AND v.table_name = s.table_name AND v.row_id = s.id
+            WINDOW newest AS (PARTITION BY v.table_name, v.row_id ORDER BY v.version DESC)
           ) v ON v.archived_at > memory_now() - make_interval(days => ${versionDays}::integer)
           WHERE a.account_id = ${accountId}
         `
@@ -239,7 +255,15 @@ export class WritesRepo extends Context.Service<
         yield* sql`SELECT account_id FROM accounts WHERE account_id = ${accountId} FOR UPDATE`
       }, refine)
 
-      return WritesRepo.of({ account, rows, versions, records, commit: makeCommit(sql), lock })
+      return WritesRepo.of({
+        account,
+        rows,
+        versions,
+        records,
+        holders: makeHolders(sql),
+        commit: makeCommit(sql),
+        lock
+      })
     })
   )
 }

@@ -44,10 +44,14 @@ const requestsInFlight = Metric.gauge("agent_memory_http_requests_in_flight", {
   description: "Requests being answered now."
 })
 const verdicts = family((requestClass, verdict) =>
-  counter("agent_memory_rate_limit_verdicts_total", "Verdicts on requests that showed a key, by class and verdict.", {
-    class: requestClass!,
-    verdict: verdict!
-  })
+  counter(
+    "agent_memory_rate_limit_verdicts_total",
+    "Verdicts on requests of a key or connection (class read or write), or of an address (class flood), by class and verdict.",
+    {
+      class: requestClass!,
+      verdict: verdict!
+    }
+  )
 )
 const operationsInFlight = Metric.gauge("agent_memory_database_operations_in_flight", {
   description: "Statements and transactions that hold or wait for a database connection now."
@@ -144,7 +148,7 @@ export const requestBegun = (): { readonly end: () => void } => {
 
 /** Counts what the rate limiter said. */
 export const rateLimitVerdict = (
-  requestClass: "read" | "write",
+  requestClass: "read" | "write" | "flood",
   verdict: "Admitted" | "Passed" | "Limited" | "Unknown"
 ): Effect.Effect<void> => record(verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase()), 1)
 

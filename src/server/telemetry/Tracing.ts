@@ -5,19 +5,12 @@ import { Settings } from "../Config.ts"
 import { Routes } from "../http/Routes.ts"
 import { safeExit, withoutSecrets } from "./Secrets.ts"
 
-/** Addresses without their query: filters are what somebody stored, tokens open accounts. */
-const safeAttribute = (name: string, value: unknown): unknown => {
-  if (typeof value !== "string") return value
-  switch (name) {
-    case "url.query":
-      return "[redacted]"
-    case "url.full":
-    case "url.path":
-      return withoutSecrets(value.split("?", 1)[0]!)
-    default:
-      return withoutSecrets(value)
-  }
-}
+// What a caller put into the address or the headers may open something, wherever it stands there: a span has the route.
+const isOfCaller = (name: string): boolean => /^url\.|^http\.(?:request|response)\.header\./.test(name)
+
+// The statement's text, which belongs in no trace: the span around it is named after what it does. And where the client
+// believes the database to be, which it tells wrongly of one that is named by an address.
+const untold = new Set(["db.query.text", "db.namespace", "server.address", "server.port"])
 
 /** The tracer, whose spans carry no secrets, no values and no stacks. */
 const guarded = (tracer: Tracer.Tracer): Tracer.Tracer =>
@@ -27,7 +20,10 @@ const guarded = (tracer: Tracer.Tracer): Tracer.Tracer =>
       const attribute = span.attribute.bind(span)
       const end = span.end.bind(span)
       return Object.assign(span, {
-        attribute: (name: string, value: unknown) => attribute(name, safeAttribute(name, value)),
+        attribute: (name: string, value: unknown) => {
+          if (isOfCaller(name) || (span.attributes.has("db.system.name") && untold.has(name))) return
+          attribute(name, typeof value === "string" ? withoutSecrets(value) : value)
+        },
         end: (time: bigint, exit: Exit.Exit<unknown, unknown>) => end(time, safeExit(exit))
       })
     }

@@ -8,9 +8,12 @@ import { refine } from "../sql/SqlFailure.ts"
 export class ArchivesRepo extends Context.Service<
   ArchivesRepo,
   {
-    /** Removes versions, oldest first and each row's newest last, until at most `bytes` are left. */
+    /**
+     * Removes versions, oldest first and each row's newest last, until at most `bytes` are left. A version that alone is
+     * larger goes with its row's earlier ones, and costs no other row anything.
+     */
     readonly evictVersions: (accountId: string, bytes: number) => Effect.Effect<void, Unavailable>
-    /** Removes idempotency records, oldest first, until at most `bytes` are left. */
+    /** Removes idempotency records, oldest first, until at most `bytes` are left, and those that alone are larger. */
     readonly evictRecords: (accountId: string, bytes: number) => Effect.Effect<void, Unavailable>
   }
 >()("agent-memory/server/versions/ArchivesRepo") {
@@ -19,20 +22,25 @@ export class ArchivesRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      // Both statements change nothing when a write is stored meanwhile: their sums would be of another state.
+      // Both statements change nothing when a write is stored meanwhile: their sums would be of another state. A row's
+      // versions go from the lowest up: a deleted row's next one is numbered after the highest that is left.
       const evictVersions = Effect.fn("ArchivesRepo.evictVersions")(function* (accountId: string, bytes: number) {
         yield* sql`
           WITH kept AS (
             SELECT table_name, row_id, version, bytes, archived_at,
-              version = max(version) OVER (PARTITION BY table_name, row_id) AS is_newest
+              version = max(version) OVER (PARTITION BY table_name, row_id) AS is_newest,
+              version <= coalesce(
+                max(version) FILTER (WHERE bytes > ${bigint(bytes)}) OVER (PARTITION BY table_name, row_id), 0
+              ) AS is_lost
             FROM versions
             WHERE account_id = ${accountId}
           ), ranked AS (
-            SELECT table_name, row_id, version, bytes,
-              sum(bytes) OVER (ORDER BY is_newest DESC, archived_at DESC, table_name, row_id, version DESC) AS held
+            SELECT table_name, row_id, version, bytes, is_lost,
+              sum(bytes) FILTER (WHERE NOT is_lost)
+                OVER (ORDER BY is_newest DESC, archived_at DESC, table_name, row_id, version DESC) AS held
             FROM kept
           ), victims AS (
-            SELECT table_name, row_id, version, bytes FROM ranked WHERE held > ${bigint(bytes)}
+            SELECT table_name, row_id, version, bytes FROM ranked WHERE is_lost OR held > ${bigint(bytes)}
           ), account AS (
             UPDATE accounts
             SET revision = revision + 1,
@@ -51,11 +59,12 @@ export class ArchivesRepo extends Context.Service<
       const evictRecords = Effect.fn("ArchivesRepo.evictRecords")(function* (accountId: string, bytes: number) {
         yield* sql`
           WITH ranked AS (
-            SELECT scope, key, bytes, sum(bytes) OVER (ORDER BY created_at DESC, scope, key) AS held
+            SELECT scope, key, bytes,
+              sum(bytes) FILTER (WHERE bytes <= ${bigint(bytes)}) OVER (ORDER BY created_at DESC, scope, key) AS held
             FROM idempotency_records
             WHERE account_id = ${accountId}
           ), victims AS (
-            SELECT scope, key, bytes FROM ranked WHERE held > ${bigint(bytes)}
+            SELECT scope, key, bytes FROM ranked WHERE bytes > ${bigint(bytes)} OR held > ${bigint(bytes)}
           ), account AS (
             UPDATE accounts
             SET revision = revision + 1,

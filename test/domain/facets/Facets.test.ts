@@ -1,5 +1,4 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
 import { encodeText } from "../../../src/domain/facets/EncodeText.ts"
 import { facetMap, mapMatches } from "../../../src/domain/facets/FacetMap.ts"
 import { facetsOf } from "../../../src/domain/facets/Facets.ts"
@@ -10,7 +9,7 @@ import { members } from "../../../src/domain/json/Members.ts"
 import { scan } from "../../../src/domain/json/Scan.ts"
 import { pick, randomFrom, randomString, spellString } from "../json/RandomJson.ts"
 
-const json = (text: string): JsonText => Result.getOrThrow(scan(text))
+const json = (text: string): JsonText => scan(text).value!
 
 const entries = (text: string | null): Map<string, unknown> => new Map(Object.entries(JSON.parse(text ?? "{}")))
 

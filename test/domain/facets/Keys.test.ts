@@ -4,6 +4,7 @@ import { encodeText } from "../../../src/domain/facets/EncodeText.ts"
 import { facetKey, stringKey } from "../../../src/domain/facets/FacetKey.ts"
 import { isLong, shortKey } from "../../../src/domain/facets/ShortKey.ts"
 import { pick, randomFrom, randomString, spellString, type Random } from "../json/RandomJson.ts"
+import { cpuTime } from "../../support/CpuTime.ts"
 
 /** The order of COLLATE "C". */
 const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
@@ -114,7 +115,7 @@ describe("number keys", () => {
   })
 
   it("of very long numbers are made quickly", () => {
-    const start = performance.now()
+    const start = cpuTime()
     for (const number of [
       "1".repeat(1e6),
       "-0." + "0".repeat(1e6) + "1",
@@ -122,7 +123,7 @@ describe("number keys", () => {
       "-1e-1" + "0".repeat(1e6)
     ])
       facetKey(number)
-    assert.isBelow(performance.now() - start, 1000)
+    assert.isBelow(cpuTime() - start, 1000)
   })
 })
 

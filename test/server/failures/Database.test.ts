@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { makeProxy, type DatabaseProxy } from "../../support/DatabaseProxy.ts"
+import { newConnection } from "../../support/Mcp.ts"
+import { callMcp } from "../../support/OAuth.ts"
 import { bodyOf, newAccount, request, serviceOn, type Answer } from "../../support/TestService.ts"
 
 class Network extends Context.Service<Network, DatabaseProxy>()("agent-memory/test/server/failures/Network") {}
@@ -51,7 +53,7 @@ const rowsOf = (key: string) =>
   )
 
 layer(ServiceLayer, { excludeTestServices: true })("A service whose database fails", (it) => {
-  it.effect("answers 503 in under 3 s while the network swallows everything, and recovers by itself", () =>
+  it.effect("P12 answers 503 in under 3 s while the network swallows everything, and recovers by itself", () =>
     Effect.gen(function* () {
       const network = yield* Network
       yield* Effect.addFinalizer(() => network.resume)
@@ -77,14 +79,20 @@ layer(ServiceLayer, { excludeTestServices: true })("A service whose database fai
     })
   )
 
-  it.effect("answers 503 at once while no connection can be made, and recovers by itself", () =>
+  it.effect("P12 answers 503 at once while no connection can be made, and recovers by itself", () =>
     Effect.gen(function* () {
       const network = yield* Network
       yield* Effect.addFinalizer(() => network.resume)
-      const { apiKey: key } = yield* newAccount
+      const { apiKey: key, token } = yield* newConnection()
       yield* network.cut
       assertUnavailable(yield* timed(request("GET", "/v1/t", { key })))
       assertUnavailable(yield* timed(request("GET", "/ready")))
+      const called = yield* timed(callMcp(token))
+      assert.strictEqual(called.value.status, 503)
+      assert.match(called.value.headers.get("retry-after") ?? "", /^[1-9][0-9]*$/)
+      // The MCP schema's word for a service that can't: the message itself may be a good one.
+      assert.strictEqual(bodyOf<{ error: { code: number } }>(called.value).error.code, -32_603)
+      assert.isBelow(called.took, 3500)
       assert.strictEqual((yield* request("GET", "/health")).status, 200)
       yield* network.resume
       yield* addUntilStored(key, "after")
@@ -92,7 +100,7 @@ layer(ServiceLayer, { excludeTestServices: true })("A service whose database fai
     })
   )
 
-  it.effect("makes no duplicate and loses nothing when backends are terminated under load", () =>
+  it.effect("P12 makes no duplicate and loses nothing when backends are terminated under load", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       const { url } = yield* DatabaseUrl

@@ -35,6 +35,7 @@ layer(serviceLayer())("A service whose database has no disk space left", (it) =>
           assert.strictEqual(bodyOf(refused)["code"], "unavailable")
           assert.isNotNull(refused.headers.get("retry-after"))
           assert.notInclude(refused.text, "extend")
+          assert.include(refused.text, "The database has no room")
           const rows = bodyOf<{ rows: Array<{ n: number }> }>(yield* request("GET", "/v1/t", { key })).rows
           assert.deepStrictEqual(
             rows.map(({ n }) => n),

@@ -1,6 +1,7 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { fullBackup } from "../../support/Backups.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { call } from "../../support/ServiceProcess.ts"
 import {
@@ -28,7 +29,7 @@ const add = (url: string, key: string, table = "notes") => call(`${url}/v1/${tab
 
 /** What two processes on one database hold together, whatever store the rate limits have. */
 export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient.SqlClient>) => {
-  it.effect("count the requests of a key as one instance does", () =>
+  it.effect("P22 count the requests of a key as one instance does", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       const main = yield* signIn(two[1].url, "limits@example.com")
@@ -45,7 +46,7 @@ export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient
     })
   )
 
-  it.effect("let all of 30 writes through, refuse the 31st, and the next one after Retry-After again", () =>
+  it.effect("P22 let all of 30 writes through, refuse the 31st, and the next one after Retry-After again", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       const main = yield* signIn(two[1].url, "retry@example.com")
@@ -68,7 +69,7 @@ export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient
     })
   )
 
-  it.effect("refuse a revoked key with the first request after the answer", () =>
+  it.effect("P26 refuse a revoked key with the first request after the answer", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       const main = yield* signIn(two[0].url, "revoke@example.com")
@@ -84,7 +85,30 @@ export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient
     })
   )
 
-  it.effect("hold the row limit exactly under 200 parallel adds", () =>
+  it.effect("import the same rows once, and go on behind them, whichever is asked", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const key = yield* signIn(two[0].url, "import@example.com")
+      // Both remember the account as it was before.
+      assert.strictEqual(having(yield* overBoth(two, 2, (url) => add(url, key)), 201), 2)
+      const body = fullBackup(2, rowLimit - 4, 20_000)
+      const replies = yield* overBoth(two, 4, (url) => call(`${url}/v1/_import`, { key, body }))
+      assert.deepStrictEqual(having(replies, 200), 1)
+      assert.deepStrictEqual(having(replies, 400), 3)
+      for (const { status, text } of replies) assert.include(text, status === 200 ? `"rows":` : "id_exists")
+      const added = yield* overBoth(two, 8, (url) => add(url, key, "table00"))
+      assert.deepStrictEqual([having(added, 201), having(added, 400)], [4, 4])
+      const { text } = yield* call(`${two[1].url}/v1/_export`, { key })
+      const { tables } = JSON.parse(text) as { tables: Record<string, ReadonlyArray<{ n?: number }>> }
+      assert.deepStrictEqual(
+        tables["table00"]!.map(({ n }) => n),
+        Array.from({ length: rowLimit }, (_, n) => (n < rowLimit - 4 ? n : undefined))
+      )
+      assert.isUndefined(yield* countersFault(accountOf(key)))
+    })
+  )
+
+  it.effect("P4 hold the row limit exactly under 200 parallel adds", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       const key = yield* signIn(two[0].url, "rows@example.com")
@@ -102,7 +126,52 @@ export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient
     })
   )
 
-  it.effect("make one row of 40 parallel upserts of one natural key", () =>
+  it.effect("P6 keep every field of 50 parallel patches, and let batches in opposite order through", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const key = yield* signIn(two[0].url, "patches@example.com")
+      const keyOf = yield* newKeys(two[1].url, key, 8)
+      const ids = yield* Effect.forEach(["a", "b"], () =>
+        Effect.map(add(two[0].url, key, "shared"), ({ text }) => (JSON.parse(text) as { id: string }).id)
+      )
+      const patches = yield* overBoth(two, 50, (url, index) =>
+        call(`${url}/v1/shared/update_row`, { key: keyOf(index), body: `{"id":"${ids[0]}","patch":{"f${index}":1}}` })
+      )
+      assert.strictEqual(having(patches, 200), 50)
+      const batches = yield* overBoth(two, 30, (url, index) => {
+        const operations = (index % 2 === 0 ? ids : ids.toReversed()).map((id) => ({
+          action: "update_row",
+          id,
+          patch: { [`b${index}`]: 1 }
+        }))
+        return call(`${url}/v1/shared/batch`, { key: keyOf(index), body: JSON.stringify({ operations }) })
+      })
+      assert.strictEqual(having(batches, 200), 30)
+      const { text } = yield* call(`${two[1].url}/v1/shared`, { key })
+      const [first, second] = (JSON.parse(text) as Rows).rows.map((row) => Object.keys(row).length)
+      // Beside the id, two times and the text.
+      assert.deepStrictEqual([first, second], [4 + 50 + 30, 4 + 30])
+    })
+  )
+
+  it.effect("P26 do a batch that a revocation comes upon whole or not at all", () =>
+    Effect.gen(function* () {
+      const two = yield* TwoInstances
+      const main = yield* signIn(two[0].url, "batches@example.com")
+      const operations = Array.from({ length: 50 }, (_, n) => ({ action: "add", row: { n } }))
+      for (let round = 0; round < 6; round++) {
+        const { api_key: key, id } = yield* newKey(two[0].url, main)
+        const table = `round${round}`
+        const batch = call(`${two[1].url}/v1/${table}/batch`, { key, body: JSON.stringify({ operations }) })
+        const [reply] = yield* Effect.all([batch, revoke(two[0].url, main, id)], { concurrency: "unbounded" })
+        const { text } = yield* call(`${two[0].url}/v1/${table}/count`, { key: main })
+        assert.strictEqual(text, `{"count":${reply.status === 200 ? 50 : 0}}`)
+        assert.include([200, 401], reply.status)
+      }
+    })
+  )
+
+  it.effect("P5 make one row of 40 parallel upserts of one natural key", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       const key = yield* signIn(two[0].url, "upserts@example.com")
@@ -123,7 +192,7 @@ export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient
     })
   )
 
-  it.effect("make one row of one Idempotency-Key, and answer it alike", () =>
+  it.effect("P1, P3 make one row of one Idempotency-Key, and answer it alike", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       const key = yield* signIn(two[0].url, "once@example.com")
@@ -153,7 +222,7 @@ export const instanceCases = (it: Vitest.MethodsNonLive<TwoInstances | SqlClient
     })
   )
 
-  it.effect("let exactly one of 20 parallel verifies of a link win", () =>
+  it.effect("P27 let exactly one of 20 parallel verifies of a link win", () =>
     Effect.gen(function* () {
       const two = yield* TwoInstances
       for (const email of ["new@example.com", "new@example.com"]) {

@@ -27,7 +27,7 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Keys", (
     })
   )
 
-  it.effect("keeps nothing from which a key can be made again", () =>
+  it.effect("P26 keeps nothing from which a key can be made again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const accountId = yield* newAccount
@@ -62,7 +62,7 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Keys", (
     })
   )
 
-  it.effect("revokes a key once, and only the account's own", () =>
+  it.effect("P25 revokes a key once, and only the account's own", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const accountId = yield* newAccount

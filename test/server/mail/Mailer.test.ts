@@ -67,7 +67,7 @@ const withLog = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E
 })
 
 describe("Mailer by SMTP", () => {
-  it.live("delivers one mail to exactly one recipient", () =>
+  it.live("P29 delivers one mail to exactly one recipient", () =>
     Effect.gen(function* () {
       const { received, url } = yield* smtpServer({ refusals: 0 })
       const mailer = yield* smtpMailer(url)
@@ -80,7 +80,7 @@ describe("Mailer by SMTP", () => {
     })
   )
 
-  it.live("never reads an address as a list", () =>
+  it.live("P29 never reads an address as a list", () =>
     Effect.gen(function* () {
       const { received, url } = yield* smtpServer({ refusals: 0 })
       const mailer = yield* smtpMailer(url)
@@ -213,7 +213,7 @@ describe("A sign-in over SMTP", () => {
     ).pipe(Effect.map(({ log }) => assert.notInclude(log, "ada@")))
   )
 
-  it.live("answers as always, and as fast, when the server is down", () =>
+  it.live("P28 answers as always, and as fast, when the server is down", () =>
     withLog(
       Effect.gen(function* () {
         const accounts = yield* accountsWith("smtp://127.0.0.1:1")

@@ -3,6 +3,8 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AccountId, Email } from "../../../src/domain/Account.ts"
 import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { Sessions } from "../../../src/server/accounts/Sessions.ts"
+import { Links } from "../../../src/server/links/Links.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { Recount } from "../../../src/server/retention/Recount.ts"
@@ -60,6 +62,42 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
       assert.strictEqual(yield* countOf("idempotency_records", accountId), 1)
       assert.notDeepEqual(yield* add({ n: 1 }, "one"), first)
       yield* assertExact
+    })
+  )
+
+  it.effect("removes links after their minutes, and none before", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const sql = yield* SqlClient.SqlClient
+      const links = yield* Links
+      const { accountId } = yield* newWriter
+      const owner = AccountId.make(accountId)
+      const [key] = yield* (yield* Keys).list(owner)
+      const maker = { kind: "key", accountId: owner, id: key!.id } as const
+      const query = { table: "notes", filter: undefined, sort: undefined, limit: 1 }
+      yield* links.toQuery(maker, query)
+      yield* setClock("59 minutes")
+      yield* links.toQuery(maker, query)
+      assert.strictEqual((yield* sweep).removed.links, 0)
+      yield* setClock("61 minutes")
+      assert.strictEqual((yield* sweep).removed.links, 1)
+      assert.lengthOf(yield* sql`SELECT link_id FROM links WHERE account_id = ${accountId}`, 1)
+    })
+  )
+
+  it.effect("removes browser sessions after their days, and none before", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const sessions = yield* Sessions
+      const { accountId } = yield* newWriter
+      const open = sessions.open(AccountId.make(accountId), Email.make("ada@example.com"))
+      yield* open
+      yield* setClock("1 day")
+      yield* open
+      assert.strictEqual((yield* sweep).removed.sessions, 0)
+      yield* setClock("30 days 1 second")
+      assert.strictEqual((yield* sweep).removed.sessions, 1)
+      assert.strictEqual(yield* countOf("browser_sessions", accountId), 1)
     })
   )
 

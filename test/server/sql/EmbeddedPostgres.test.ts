@@ -156,7 +156,7 @@ it.live(
 )
 
 it.live(
-  "starts a server again that was killed under it, at the same address",
+  "P12 starts a server again that was killed under it, at the same address",
   () =>
     Effect.gen(function* () {
       const dataDir = yield* makeDataDir

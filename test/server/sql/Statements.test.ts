@@ -4,8 +4,10 @@ import { SqlClient, Statement } from "effect/sql"
 import { Recount } from "../../../src/server/retention/Recount.ts"
 import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
 import { setClock } from "../../support/Database.ts"
+import { done, newConnection } from "../../support/Mcp.ts"
 import { accountTables, isOf, recorder, tablesWithoutAccount, templates, textOf } from "../../support/Statements.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { makeLinks } from "../links/LinkCalls.ts"
 import { operations, type Sample } from "../wire/Operations.ts"
 import { jsonOf, wire } from "../wire/Wire.ts"
 
@@ -16,6 +18,12 @@ const crossing: Readonly<Record<string, string>> = {
   "IdleRepo.pageTables": "a sweep walks over all tables, a page at a time",
   "IdleRepo.pageBuckets": "a sweep walks over all buckets, a page at a time",
   "IdleRepo.removeBuckets": "a sweep removes the idle buckets of one page, each by its whole primary key",
+  "CodesRepo.prune": "a sweep removes the codes that have been over the longest, each by its whole primary key",
+  "ConnectionsRepo.prune": "a sweep removes the connections that are over, each by its whole primary key",
+  "TokensRepo.prune": "a sweep removes the tokens that have been over the longest, each by its whole primary key",
+  "LinksRepo.prune": "a sweep removes the links that have been over the longest, each by its whole primary key",
+  "SessionsRepo.prune": "a sweep removes the sessions that have been over the longest, each by its whole primary key",
+  "Totals.count": "the front page counts what all accounts hold together",
   "RecountRepo.accounts": "a recount walks over all accounts, a page at a time"
 }
 
@@ -24,6 +32,7 @@ const sharedTables: Readonly<Record<string, string>> = {
   account_emails: "a sign-in finds its account here by the address",
   magic_links: "a sign-in finds its address here by the token's hash",
   sign_in_buckets: "sign-ins are slowed down by address and sender, before any account is known",
+  oauth_clients: "a client registers before anybody signed in with it",
   maintenance: "one row for each background task",
   migrations: "what was done to this database"
 }
@@ -42,6 +51,7 @@ const sentBy = Effect.fnUntraced(function* <E, R>(effect: Effect.Effect<void, E,
 const further: ReadonlyArray<Sample> = [
   ["GET", "/ready"],
   ["GET", "/sign-in?token=unknown"],
+  ["GET", "/"],
   ["GET", `/v1/notes?filter=${encodeURIComponent('{"n":1,"kind":"a"}')}&sort=-n&limit=1`],
   ["GET", `/v1/notes?filter=${encodeURIComponent(`{"id":"$id","kind":"${"k".repeat(500)}"}`)}&sort=-created_at`],
   ["GET", `/v1/notes?filter=${encodeURIComponent('{"created_at":"2026-11-27T20:07:59.549Z"}')}&sort=id`],
@@ -56,6 +66,7 @@ const further: ReadonlyArray<Sample> = [
 
 /** Every operation with each of its statuses, a sign-in, and what runs in the background. */
 const scenario = Effect.gen(function* () {
+  const { apiKey: spare } = yield* newAccount
   const samples = Object.values(operations).flatMap(({ refusals, success }) => [success[1], ...Object.values(refusals)])
   for (const [method, path, body] of [...samples, ...further]) {
     const { apiKey: key } = yield* newAccount
@@ -75,6 +86,14 @@ const scenario = Effect.gen(function* () {
   const keys = jsonOf<{ keys: ReadonlyArray<{ id: string }> }>(yield* wire("GET", "/v1/_keys", { key }))
   yield* wire("DELETE", `/v1/_keys/${keys.keys[0]!.id}`, { key })
   yield* wire("GET", "/v1/_keys", { key })
+  const stored = jsonOf<{ id: string }>(yield* wire("POST", "/v1/notes", { key: spare, body: '{"n":1,"text":"a"}' }))
+  const { download, view } = yield* makeLinks(spare, "text_field", { table: "notes", id: stored.id, field: "text" })
+  yield* wire("GET", view)
+  yield* wire("GET", download)
+  yield* wire("GET", `${view}/versions`)
+  yield* wire("POST", `${view}/restore`, { body: '{"version":1}' })
+  const { token: agent } = yield* newConnection()
+  yield* done(agent, "delete", { table: "notes", filter: { n: 1 }, dryRun: true })
   yield* setClock("40 days")
   yield* Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
   yield* Effect.flatMap(Recount, (recount) => recount.run)

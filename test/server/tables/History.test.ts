@@ -14,7 +14,7 @@ const workers = 16
 const writesEach = 40
 
 layer(servicesLayer(), { excludeTestServices: true })("A table of 990 rows under 16 workers of two instances", (it) => {
-  it.effect("has at most 1,000 rows, unique natural keys and 10 versions a row at every moment", () =>
+  it.effect("P9 has at most 1,000 rows, unique natural keys and 10 versions a row at every moment", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { accountId } = yield* newAccount

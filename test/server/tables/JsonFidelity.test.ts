@@ -64,7 +64,7 @@ const own = (row: string): string => {
 }
 
 layer(serviceLayer({ LIMIT_VERSIONS_PER_ROW: "4" }), { excludeTestServices: true })("Any JSON row", (it) => {
-  it.effect("comes back as it was sent, through every operation", () =>
+  it.effect("P15 comes back as it was sent, through every operation", () =>
     Effect.gen(function* () {
       const seed = yield* Config.withDefault(Config.Int("JSON_SEED"), Date.now() % 1_000_000_000)
       const random = randomFrom(seed)

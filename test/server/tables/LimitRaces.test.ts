@@ -59,7 +59,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
   for (const instances of [1, 2, 3]) {
     const through = `through ${instances} ${instances === 1 ? "instance" : "instances"}`
 
-    it.effect(`give exactly the rows of a table ${through}`, () =>
+    it.effect(`P4 give exactly the rows of a table ${through}`, () =>
       Effect.gen(function* () {
         const { accountId } = yield* newAccount
         const outcome = yield* race(instances, accountId, (rowWrites, index) =>
@@ -72,7 +72,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
       })
     )
 
-    it.effect(`give exactly the tables of an account ${through}`, () =>
+    it.effect(`P4 give exactly the tables of an account ${through}`, () =>
       Effect.gen(function* () {
         const { accountId } = yield* newAccount
         const outcome = yield* race(instances, accountId, (rowWrites, index) =>
@@ -86,7 +86,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
       })
     )
 
-    it.effect(`give exactly the bytes of an account ${through}`, () =>
+    it.effect(`P4 give exactly the bytes of an account ${through}`, () =>
       Effect.gen(function* () {
         const { accountId } = yield* newAccount
         const row = json(`{"text":"${"é".repeat(494)}"}`)
@@ -106,7 +106,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
     )
   }
 
-  it.effect("make one row of 200 upserts of one new key through three instances", () =>
+  it.effect("P5 make one row of 200 upserts of one new key through three instances", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
       const outcome = yield* race(3, accountId, (rowWrites, index) =>
@@ -119,7 +119,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
     })
   )
 
-  it.effect("make one row of 200 adds with one idempotency key through three instances", () =>
+  it.effect("P1 make one row of 200 adds with one idempotency key through three instances", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
       const outcome = yield* race(3, accountId, (rowWrites) =>

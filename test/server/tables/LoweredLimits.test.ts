@@ -40,6 +40,10 @@ layer(servicesLayer(), { excludeTestServices: true })("An account above limits t
       yield* patch(`{"text":"${"y".repeat(200)}"}`)
       yield* patch(`{"text":"${"y".repeat(150)}"}`)
       assert.strictEqual((yield* Effect.flip(patch('{"more":1}'))).code, "row_too_large")
+      const upsert = (length: number) =>
+        rowWrites.write(caller, { action: "upsert", key: "n", row: json(`{"n":0,"text":"${"z".repeat(length)}"}`) })
+      yield* upsert(140)
+      assert.strictEqual((yield* Effect.flip(upsert(160))).code, "row_too_large")
       yield* patch('{"text":""}')
       yield* rowWrites.batch(caller, [
         { action: "add", row: json('{"n":9}') },

@@ -1,7 +1,18 @@
 import { assert, layer } from "@effect/vitest"
 import { Config, Effect } from "effect"
-import { playRandomly, type Send } from "../../support/ModelRun.ts"
-import { sendByWire, sendTogether } from "../../support/ModelSend.ts"
+import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Rows } from "../../../src/server/tables/Rows.ts"
+import { anotherInstance } from "../../support/Instances.ts"
+import { playConcurrently } from "../../support/ModelHistory.ts"
+import {
+  connectedAccount,
+  freshAccount,
+  playRandomly,
+  type Account,
+  type PlayOptions,
+  type Send
+} from "../../support/ModelRun.ts"
+import { sendByTools, sendByWire, sendTogether } from "../../support/ModelSend.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 
 const limits = { tables: 3, rows: 6, storage: 900, row: 300, batch: 6, versions: 3 }
@@ -15,19 +26,24 @@ const variables = {
   LIMIT_VERSIONS_PER_ROW: "3"
 }
 
-/** Sequences with seeds of their own, four at a time; `MODEL_SEED` plays the one that a failure named. */
-const playAll = Effect.fnUntraced(function* <E, R>(
-  send: Send<E, R>,
-  options: { readonly groupSize: number; readonly length: number; readonly sequences: number }
-) {
-  const { groupSize, length, sequences } = options
+/** Seeds of sequences; `MODEL_SEED` plays the one that a failure named. */
+const seeds = Effect.fnUntraced(function* (count: number) {
   const chosen = yield* Config.option(Config.Int("MODEL_SEED"))
   const first = Date.now() % 1_000_000_000
-  const seeds = chosen._tag === "Some" ? [chosen.value] : Array.from({ length: sequences }, (_, index) => first + index)
+  return chosen._tag === "Some" ? [chosen.value] : Array.from({ length: count }, (_, index) => first + index)
+})
+
+/** Sequences with seeds of their own, four at a time. */
+const playAll = Effect.fnUntraced(function* <E, R, E2, R2>(
+  open: Effect.Effect<Account, E2, R2>,
+  send: Send<E, R>,
+  { sequences, ...options }: Omit<PlayOptions, "seed"> & { readonly sequences: number }
+) {
+  const chosen = yield* seeds(sequences)
   const lengths = yield* Effect.forEach(
-    seeds,
+    chosen,
     Effect.fnUntraced(function* (seed) {
-      const { fault, operations } = yield* playRandomly(send, limits, { groupSize, length, seed })
+      const { fault, operations } = yield* playRandomly(open, send, limits, { ...options, seed })
       if (fault !== undefined) assert.fail(fault)
       return operations
     }),
@@ -35,20 +51,44 @@ const playAll = Effect.fnUntraced(function* <E, R>(
   )
   const operations = lengths.reduce((sum, one) => sum + one, 0)
   yield* Effect.sync(() =>
-    process.stdout.write(`${operations} operations, MODEL_SEED ${seeds[0]} to ${seeds.at(-1)}\n`)
+    process.stdout.write(`${operations} operations, MODEL_SEED ${chosen[0]} to ${chosen.at(-1)}\n`)
   )
 })
 
 layer(serviceLayer(variables), { excludeTestServices: true })("The service and a model of it", (it) => {
   it.effect(
-    "answer 3,000 random requests alike, one after another over the wire",
-    () => playAll(sendByWire, { groupSize: 1, length: 150, sequences: 20 }),
+    "P8 answer 3,000 random requests alike, one after another over the wire",
+    () => playAll(freshAccount, sendByWire, { groupSize: 1, length: 150, sequences: 20, saves: false }),
     180_000
   )
 
   it.effect(
-    "answer 9,000 random operations alike that are sent a few at once",
-    () => playAll(sendTogether, { groupSize: 8, length: 34, sequences: 60 }),
+    "P8 answer 9,000 random operations alike that are sent a few at once",
+    () => playAll(freshAccount, sendTogether, { groupSize: 8, length: 34, sequences: 60, saves: true }),
+    180_000
+  )
+
+  it.effect(
+    "P8 answer 1,000 random calls of tools alike",
+    () => playAll(connectedAccount, sendByTools, { groupSize: 1, length: 125, sequences: 8, saves: false }),
+    180_000
+  )
+
+  it.effect(
+    "P9 fit one order of the calls, though four senders write through two instances at once",
+    () =>
+      Effect.gen(function* () {
+        const other = yield* anotherInstance(variables)
+        const elsewhere: typeof sendTogether = (account, operations) =>
+          sendTogether(account, operations).pipe(
+            Effect.provideService(RowWrites, other.rowWrites),
+            Effect.provideService(Rows, other.rows)
+          )
+        const senders = [sendTogether, elsewhere, sendTogether, elsewhere]
+        for (const seed of yield* seeds(60)) {
+          assert.isUndefined(yield* playConcurrently(senders, limits, { prepared: 14, each: 4, seed }))
+        }
+      }),
     180_000
   )
 })

@@ -14,7 +14,7 @@ const together = <A, E, R>(count: number, run: (index: number) => Effect.Effect<
 const statuses = (answers: ReadonlyArray<Answer>) => [...new Set(answers.map((answer) => answer.status))]
 
 layer(serviceLayer(), { excludeTestServices: true })("Requests that race", (it) => {
-  it.effect("make one row of 20 parallel adds with one idempotency key, and all get its answer", () =>
+  it.effect("P1 make one row of 20 parallel adds with one idempotency key, and all get its answer", () =>
     Effect.gen(function* () {
       const { accountId, apiKey: key } = yield* newAccount
       const headers = { "idempotency-key": "once" }
@@ -28,7 +28,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Requests that race", (it) 
     })
   )
 
-  it.effect("never show one account's answer to another that uses the same idempotency key", () =>
+  it.effect("P3 never show one account's answer to another that uses the same idempotency key", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const [mine, theirs] = [yield* newAccount, yield* newAccount]
@@ -46,7 +46,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Requests that race", (it) 
     })
   )
 
-  it.effect("make one row of 40 parallel upserts of one new key, however it is spelled", () =>
+  it.effect("P5 make one row of 40 parallel upserts of one new key, however it is spelled", () =>
     Effect.gen(function* () {
       const { accountId, apiKey: key } = yield* newAccount
       const spellings = [
@@ -69,7 +69,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Requests that race", (it) 
     })
   )
 
-  it.effect("keep every field of 50 parallel patches of one row, at growing times", () =>
+  it.effect("P6 keep every field of 50 parallel patches of one row, at growing times", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       const { id } = bodyOf<{ id: string }>(yield* request("POST", "/v1/notes", { key, body: "{}" }))
@@ -87,7 +87,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Requests that race", (it) 
     })
   )
 
-  it.effect("let 30 pairs of batches change the same rows in opposite order", () =>
+  it.effect("P6 let 30 pairs of batches change the same rows in opposite order", () =>
     Effect.gen(function* () {
       const { accountId, apiKey: key } = yield* newAccount
       const added = yield* request("POST", "/v1/notes/batch", {

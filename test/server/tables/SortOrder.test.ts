@@ -6,6 +6,8 @@ import { SqlClient } from "effect/sql"
 import { accountIdBytes, accountIdFrom } from "../../../src/domain/Account.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { parseSort } from "../../../src/domain/Query.ts"
+import { LargeAnswers } from "../../../src/server/http/LargeAnswers.ts"
+import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
@@ -13,7 +15,7 @@ import { Tables } from "../../../src/server/tables/Tables.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
 import { callerNow } from "../../support/Instances.ts"
 import { LocaleDatabaseLayer } from "../../support/LocaleDatabase.ts"
-import { settingsLayer } from "../../support/TestService.ts"
+import { settingsLayer } from "../../../src/testing/TestServices.ts"
 
 /** Classes of equal values in the written ascending order, as JSON texts. */
 const classes: ReadonlyArray<ReadonlyArray<string>> = [
@@ -90,7 +92,7 @@ const FIELDS = [
 
 const suite = (database: typeof LocaleDatabaseLayer) =>
   Layer.mergeAll(Rows.layer, RowWrites.layer, Tables.layer).pipe(
-    Layer.provide(DatabasePulse.layer),
+    Layer.provide([DatabasePulse.layer, LargeAnswers.layer, RateLimiter.layerPostgres]),
     Layer.provideMerge(database),
     Layer.provideMerge(settingsLayer()),
     Layer.provideMerge(NodeCrypto.layer)
@@ -139,7 +141,7 @@ describe("The order of a sort", () => {
         )
       }
 
-      it.effect("is the written one over all types, for any field name", () =>
+      it.effect("P18 is the written one over all types, for any field name", () =>
         Effect.gen(function* () {
           for (const field of FIELDS) {
             const accountId = yield* newAccount

@@ -106,6 +106,28 @@ layer(servicesLayer({ LIMIT_VERSION_STORAGE_BYTES: "10000" }), { excludeTestServ
         assert.isUndefined(yield* countersFault(accountId))
       })
     )
+
+    it.effect("costs no other row its versions when one version alone is larger", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const rowWrites = yield* RowWrites
+        const write = Effect.fnUntraced(function* (write: Parameters<typeof rowWrites.write>[1]) {
+          return yield* rowWrites.write(yield* callerNow(accountId, "notes"), write)
+        })
+        const add = (row: string) => Effect.map(write({ action: "add", row: json(row) }), ({ body }) => idOf(body.text))
+        const patch = (id: string, fields: string) => write({ action: "update_row", id, patch: json(fields) })
+        const small = yield* add('{"n":0}')
+        for (let n = 1; n <= 3; n++) yield* patch(small, `{"n":${n}}`)
+        const large = yield* add('{"n":0}')
+        yield* patch(large, `{"text":"${"x".repeat(12_000)}"}`)
+        yield* patch(large, '{"text":""}')
+        yield* patch(large, '{"n":1}')
+        yield* write({ action: "delete", filter: json('{"n":77}') })
+        assert.deepStrictEqual(yield* numbersOf(accountId, small), [3, 2, 1])
+        assert.deepStrictEqual(yield* numbersOf(accountId, large), [3])
+        assert.isUndefined(yield* countersFault(accountId))
+      })
+    )
   }
 )
 
@@ -127,6 +149,23 @@ layer(servicesLayer({ LIMIT_IDEMPOTENCY_STORAGE_BYTES: "5000" }), { excludeTestS
         assert.isTrue(newest.replayed)
         const oldest = yield* rowWrites.write(yield* callerNow(accountId, "notes", "key 0"), { action: "add", row })
         assert.isFalse(oldest.replayed)
+        assert.isUndefined(yield* countersFault(accountId))
+      })
+    )
+
+    it.effect("keeps the others when one record alone is larger", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const rowWrites = yield* RowWrites
+        const add = Effect.fnUntraced(function* (key: string, length: number) {
+          const row = json(`{"text":"${"x".repeat(length)}"}`)
+          return yield* rowWrites.write(yield* callerNow(accountId, "notes", key), { action: "add", row })
+        })
+        yield* add("small", 10)
+        yield* add("large", 6000)
+        yield* rowWrites.write(yield* callerNow(accountId, "notes"), { action: "delete", filter: json('{"n":77}') })
+        assert.isTrue((yield* add("small", 10)).replayed)
+        assert.isFalse((yield* add("large", 6000)).replayed)
         assert.isUndefined(yield* countersFault(accountId))
       })
     )

@@ -35,7 +35,7 @@ describe("The contract", () => {
   for (const operation of declared) {
     const tested = operations[operation.name]
 
-    it(`${operation.name} has a request for each status that it declares`, () => {
+    it(`P20 ${operation.name} has a request for each status that it declares`, () => {
       assert.isDefined(tested, `add ${operation.name} to Operations.ts`)
       const own = operation.statuses.filter((status) => !frameworkStatuses.includes(status) || status === 404)
       const missing = own.filter((status) => status !== 404 && !testedStatuses(tested).includes(status))
@@ -142,7 +142,7 @@ layer(serviceLayer(settings))("An operation", (it) => {
     }
   }
 
-  it("never answers with a status that it does not declare", () => {
+  it("P20 never answers with a status that it does not declare", () => {
     assert.isAbove(seen.length, declared.length)
     const undeclared = seen.filter(([name, { status }]) => {
       const statuses = declared.find((operation) => operation.name === name)?.statuses ?? []

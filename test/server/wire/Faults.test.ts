@@ -2,6 +2,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Stream } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
+import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { routerConfig, RoutesLayer } from "../../../src/App.ts"
 import { Unavailable } from "../../../src/domain/Problem.ts"
 import { makeNodeServer } from "../../../src/server/http/NodeServer.ts"
@@ -32,12 +33,28 @@ const LogsLayer = Layer.unwrap(
 
 /** The service with parts that fail in every way they should not. */
 const BrokenServices = Layer.mergeAll(
-  Layer.succeed(Rows, Rows.of({ query: () => broken, count: () => Effect.die({ sql: inside }) })),
+  Layer.succeed(
+    Rows,
+    Rows.of({
+      query: () => broken,
+      select: () => broken,
+      ids: () => broken,
+      find: () => broken,
+      count: () => Effect.die({ sql: inside })
+    })
+  ),
   Layer.effect(
     Tables,
     Effect.map(Tables, (tables) => ({ ...tables, list: () => broken, exportAll: () => Stream.fromEffect(broken) }))
   ),
   Layer.succeed(RowWrites, RowWrites.of({ write: () => broken, batch: () => broken })),
+  Layer.effect(
+    Accounts,
+    Effect.map(Accounts, (accounts) => ({
+      ...accounts,
+      findLink: () => Effect.fail(new Unavailable({ detail: "The database is away." }))
+    }))
+  ),
   Layer.effect(
     Keys,
     Effect.map(Keys, (keys) => ({
@@ -77,19 +94,21 @@ layer(FaultyService)("A fault of the service", (it) => {
     ["POST", "/v1/t/restore", '{"id":"x","version":1}']
   ]
   for (const [method, path, body] of requests) {
-    it.effect(`in ${method} ${path} is a 500 that says nothing of the inside; the log has it by the request's id`, () =>
-      Effect.gen(function* () {
-        const { apiKey: key } = yield* newAccount
-        const answer = yield* wire(method, path, { key, body })
-        const problem = assertProblem(answer, 500, "internal_error")
-        assert.sameMembers(Object.keys(problem), ["type", "title", "status", "detail", "code", "hint", "request_id"])
-        assert.notMatch(answer.text + JSON.stringify(answer.headers), /relation|42P01|secret|Error:|\.ts/)
-        assert.match(String(answer.headers["ratelimit"]), /^"(read|write)s";r=/)
-        const lines = yield* Effect.flatMap(Logs, ({ lines }) => lines)
-        const line = lines.split("\n").find((line) => line.includes(problem.request_id))
-        assert.include(line, "42P01")
-        assert.notInclude(lines, key)
-      })
+    it.effect(
+      `P21 in ${method} ${path} is a 500 that says nothing of the inside; the log has it by the request's id`,
+      () =>
+        Effect.gen(function* () {
+          const { apiKey: key } = yield* newAccount
+          const answer = yield* wire(method, path, { key, body })
+          const problem = assertProblem(answer, 500, "internal_error")
+          assert.sameMembers(Object.keys(problem), ["type", "title", "status", "detail", "code", "hint", "request_id"])
+          assert.notMatch(answer.text + JSON.stringify(answer.headers), /relation|42P01|secret|Error:|\.ts/)
+          assert.match(String(answer.headers["ratelimit"]), /^"(read|write)s";r=/)
+          const lines = yield* Effect.flatMap(Logs, ({ lines }) => lines)
+          const line = lines.split("\n").find((line) => line.includes(problem.request_id))
+          assert.include(line, "42P01")
+          assert.notInclude(lines, key)
+        })
     )
   }
 
@@ -100,6 +119,16 @@ layer(FaultyService)("A fault of the service", (it) => {
       const answer = yield* raw(head)
       assert.notInclude(answer, "42P01")
       assert.isFalse(answer.endsWith("0\r\n\r\n"), answer)
+    })
+  )
+
+  it.effect("that passes is a page for whoever opens a sign-in link, with a way to try again", () =>
+    Effect.gen(function* () {
+      const answer = yield* wire("GET", "/sign-in?token=kept")
+      assert.strictEqual(answer.status, 503)
+      assert.strictEqual(answer.headers["retry-after"], "1")
+      assert.include(answer.headers["content-type"], "text/html")
+      assert.include(answer.text, 'value="kept"')
     })
   )
 

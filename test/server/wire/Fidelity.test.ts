@@ -25,7 +25,7 @@ const faithful: Record<string, string> = {
 
 layer(serviceLayer())("What was stored comes back:", (it) => {
   for (const [what, own] of Object.entries(faithful)) {
-    it.effect(`${what}, through every answer that shows rows`, () =>
+    it.effect(`P15 ${what}, through every answer that shows rows`, () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
         const post = (operation: string, body: string) => wire("POST", `/v1/t${operation}`, { key, body })

@@ -186,7 +186,7 @@ layer(serviceLayer())("An equality filter", (it) => {
   )
 
   for (const name of names) {
-    it.effect(`finds and sorts by a field named ${JSON.stringify(name.slice(0, 20))}`, () =>
+    it.effect(`P17 finds and sorts by a field named ${JSON.stringify(name.slice(0, 20))}`, () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
         const field = JSON.stringify(name)

@@ -45,7 +45,7 @@ layer(serviceLayer({ LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }))("A service
   }
 
   for (const host of foreign) {
-    it.effect(`refuses the host "${host}" on every route, with a key and without`, () =>
+    it.effect(`P29b refuses the host "${host}" on every route, with a key and without`, () =>
       Effect.gen(function* () {
         const { apiKey } = yield* newAccount
         const requests: ReadonlyArray<readonly [string, string, string?]> = [

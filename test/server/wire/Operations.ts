@@ -10,6 +10,13 @@ export interface Operation {
 
 const tooLarge = `{"text":"${"x".repeat(65_536)}"}`
 
+/** A row as an export has it, with these fields of its own. */
+const imported = (own: string) => {
+  const head =
+    '{"id":"01a21fbe-ea17-7524-a592-a12f985190ab","created_at":"2026-11-27T20:07:59.549Z","updated_at":"2026-11-27T20:07:59.549Z"'
+  return own === "{}" ? `${head}}` : `${head},${own.slice(1)}`
+}
+
 const everyV1 = (success: Operation["success"], refusals: Operation["refusals"] = {}): Operation => ({
   success,
   refusals: { ...refusals, 401: success[1], 429: success[1] }
@@ -72,12 +79,31 @@ export const operations: Readonly<Record<string, Operation>> = {
   }),
   "tables.list": everyV1([200, ["GET", "/v1/_tables"]]),
   "tables.export": everyV1([200, ["GET", "/v1/_export"]]),
+  "tables.import": everyV1([200, ["POST", "/v1/_import", `{"tables":{"notes":[${imported("{}")}]}}`]], {
+    400: ["POST", "/v1/_import", '{"tables":{"notes":[{}]}}'],
+    413: ["POST", "/v1/_import", `{"tables":{"notes":[${imported(tooLarge)}]}}`]
+  }),
+  "tables.usage": everyV1([200, ["GET", "/v1/_usage"]]),
   "keys.list": everyV1([200, ["GET", "/v1/_keys"]]),
   "keys.create": everyV1([201, ["POST", "/v1/_keys", '{"name":"ci"}']], {
     400: ["POST", "/v1/_keys", '{"name":""}']
   }),
-  "keys.revoke": everyV1([200, ["DELETE", "/v1/_keys/unknown"]])
+  "links.row": everyV1([200, ["POST", "/v1/_row_links", '{"table":"notes","id":"$id"}']], {
+    400: ["POST", "/v1/_row_links", '{"table":"_notes","id":"$id"}'],
+    404: ["POST", "/v1/_row_links", '{"table":"notes","id":"unknown"}']
+  }),
+  "links.textField": everyV1([200, ["POST", "/v1/_text_field_links", '{"table":"notes","id":"$id","field":"kind"}']], {
+    400: ["POST", "/v1/_text_field_links", '{"table":"notes","id":"$id"}'],
+    404: ["POST", "/v1/_text_field_links", '{"table":"notes","id":"$id","field":"unknown"}'],
+    409: ["POST", "/v1/_text_field_links", '{"table":"notes","id":"$id","field":"n"}']
+  }),
+  "links.query": everyV1([200, ["POST", "/v1/_query_links", '{"table":"notes"}']], {
+    400: ["POST", "/v1/_query_links", '{"table":"notes","limit":0}']
+  }),
+  "keys.revoke": everyV1([200, ["DELETE", "/v1/_keys/unknown"]]),
+  "connections.list": everyV1([200, ["GET", "/v1/_connections"]]),
+  "connections.revoke": everyV1([200, ["DELETE", "/v1/_connections/unknown"]])
 }
 
 /** Statuses that any operation may answer with, whatever it declares: unknown address, framing and our own faults. */
-export const frameworkStatuses: ReadonlyArray<number> = [404, 405, 415, 421, 431, 500, 503]
+export const frameworkStatuses: ReadonlyArray<number> = [404, 405, 408, 415, 421, 431, 500, 503]

@@ -28,6 +28,7 @@ const classes: Record<"reads" | "writes", ReadonlyArray<Case>> = {
     ["GET", "/v1/t/versions?id=x"],
     ["GET", "/v1/_tables"],
     ["GET", "/v1/_export"],
+    ["GET", "/v1/_usage"],
     ["GET", "/v1/_keys"],
     ["GET", "/v1/t?limit=0"],
     ["GET", "/v1/1t"]
@@ -70,7 +71,7 @@ layer(serviceLayer(settings))("Rate limits", (it) => {
     )
   }
 
-  it.effect("let a burst of 30 writes in, refuse the next, and take nothing for a refusal", () =>
+  it.effect("P22 let a burst of 30 writes in, refuse the next, and take nothing for a refusal", () =>
     Effect.gen(function* () {
       yield* stopClock(0)
       const { apiKey: key } = yield* newAccount

@@ -11,7 +11,8 @@ const parse = (text: string) => {
 
 layer(serviceLayer())("An address", (it) => {
   const unknown: ReadonlyArray<readonly [method: string, path: string]> = [
-    ["GET", "/"],
+    ["GET", "/docs/unknown"],
+    ["GET", "/install/"],
     ["GET", "/v1"],
     ["GET", "/v1/"],
     ["GET", "/v1/_other"],
@@ -76,7 +77,7 @@ layer(serviceLayer())("An address", (it) => {
     ["POST", "/health", "GET, HEAD, OPTIONS"]
   ]
   for (const [method, path, allow] of wrongMethods) {
-    it.effect(`${method} ${path} is not allowed; Allow lists what is`, () =>
+    it.effect(`P24 ${method} ${path} is not allowed; Allow lists what is`, () =>
       Effect.gen(function* () {
         const answer = yield* wire(method, path)
         if (method === "HEAD") assert.strictEqual(answer.status, 405)
@@ -89,7 +90,7 @@ layer(serviceLayer())("An address", (it) => {
     )
   }
 
-  it.effect("HEAD is GET without the body", () =>
+  it.effect("P24 HEAD is GET without the body", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       yield* wire("POST", "/v1/t", { key, body: '{"a":"é"}' })
@@ -135,7 +136,7 @@ layer(serviceLayer())("An address", (it) => {
     ["a".repeat(9000), "9,000 characters"]
   ]
   for (const [name, what] of badTables) {
-    it.effect(`a table name with ${what} (${name.slice(0, 20)}) is refused on every operation`, () =>
+    it.effect(`P19 a table name with ${what} (${name.slice(0, 20)}) is refused on every operation`, () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
         yield* wire("POST", "/v1/a", { key, body: '{"secret":1}' })
@@ -202,7 +203,7 @@ layer(serviceLayer())("An address", (it) => {
     })
   )
 
-  it.effect("what is not HTTP gets 400 and a problem body", () =>
+  it.effect("P23 what is not HTTP gets 400 and a problem body", () =>
     Effect.gen(function* () {
       for (const request of [
         "hello\r\n\r\n",

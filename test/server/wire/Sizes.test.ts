@@ -171,4 +171,14 @@ layer(serviceLayer({ LIMIT_REQUEST_BYTES: "200000" }))("A body", (it) => {
       })
     )
   }
+
+  it.effect("that is empty and of another type gets 415 as a problem too", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      for (const method of ["POST", "DELETE"]) {
+        const answer = yield* wire(method, "/v1/t", { key, body: "", headers: { "content-type": "text/plain" } })
+        assertProblem(answer, 415, "unsupported_media_type")
+      }
+    })
+  )
 })

@@ -70,7 +70,7 @@ const order: ReadonlyArray<ReadonlyArray<string>> = [
 ]
 
 layer(serviceLayer())("Sorting", (it) => {
-  it.effect("follows one order over all types in both directions, ties in insertion order", () =>
+  it.effect("P18 follows one order over all types in both directions, ties in insertion order", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
       // Rows go in with equal values apart from each other, and in no order.

@@ -1,0 +1,68 @@
+import MarkdownIt from "markdown-it"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { codeBlock } from "./server/pages/CodeBlock.ts"
+import { escapeHtml } from "./server/pages/Html.ts"
+
+/** The documents that the site shows as they stand in the repository, by the last part of their address. */
+const documents = { deployment: "src/server/pages/docs/deployment.md", security: ".github/SECURITY.md" }
+
+/** @param {string} text */
+const idOf = (text) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "")
+
+/**
+ * Writes `documents.json` into the folder: of each document its `html`, and its `sections` for the search.
+ *
+ * @param {string} folder
+ */
+export async function buildDocuments(folder) {
+  const rendered = await Promise.all(
+    Object.entries(documents).map(async ([name, path]) => [name, render(await readFile(path, "utf8"))])
+  )
+  await writeFile(join(folder, "documents.json"), JSON.stringify(Object.fromEntries(rendered)))
+}
+
+/** @param {string} markdown */
+function render(markdown) {
+  const markdownIt = new MarkdownIt({ html: false })
+  const tokens = markdownIt.parse(markdown, {})
+  /** @type {Array<{ id: string, title: string, text: string }>} */
+  const sections = []
+  /** @type {Array<string>} */
+  let columns = []
+  let column = 0
+  for (const [index, { content, tag, type }] of tokens.entries()) {
+    const token = tokens[index]
+    if (token === undefined) continue
+    const inner = tokens[index + 1]?.content ?? ""
+    if (type === "heading_open" && tag !== "h1") {
+      token.attrSet("id", idOf(inner))
+      sections.push({ id: idOf(inner), title: inner, text: "" })
+    }
+    if (type === "thead_open") columns = []
+    if (type === "tr_open") column = 0
+    if (type === "th_open") {
+      token.attrSet("scope", "col")
+      columns.push(inner)
+    }
+    // On a phone a cell stands under the one before it, and says itself what it is.
+    if (type === "td_open") token.attrSet("data-column", columns[column++] ?? "")
+    const section = sections.at(-1)
+    if (section !== undefined && (type === "inline" || type === "fence")) section.text += ` ${content.toLowerCase()}`
+  }
+  const { rules } = markdownIt.renderer
+  rules.fence = (tokens, index) => {
+    const { content = "", info = "" } = tokens[index] ?? {}
+    return codeBlock(info.replace(/^\S+\s*/, "") || "Shell", content.trimEnd())
+  }
+  rules.code_inline = (tokens, index) => {
+    const text = tokens[index]?.content ?? ""
+    const code = `<code>${escapeHtml(text)}</code>`
+    return text.startsWith("/docs/") ? `<a href="${escapeHtml(text)}">${code}</a>` : code
+  }
+  return { html: markdownIt.renderer.render(tokens, markdownIt.options, {}), sections }
+}

@@ -1,0 +1,73 @@
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, Console, Effect, Exit, Layer, Logger } from "effect"
+import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
+import packageJson from "../../package.json" with { type: "json" }
+import { doctorCommand } from "./Doctor.ts"
+import { exportCommand } from "./Export.ts"
+import { importCommand } from "./Import.ts"
+import { keysCommand } from "./Keys.ts"
+import { migrateCommand } from "./Migrate.ts"
+import { wrapHelp } from "./Wrap.ts"
+
+const serveCommand = Command.make("serve").pipe(
+  Command.withDescription(
+    "Run the service, as the command without arguments does. Its settings are environment variables."
+  )
+)
+
+const root = Command.make("agent-memory").pipe(
+  Command.withDescription(
+    "Small durable JSON tables for AI agents: run the service, look after it, and move accounts between services. " +
+      "Without a command, the service runs. Exit codes: 0 done, 1 failed or refused, 2 wrong usage."
+  ),
+  Command.withSubcommands([serveCommand, migrateCommand, keysCommand, doctorCommand, exportCommand, importCommand])
+)
+
+/** A command that only has others shows them. */
+const isHelp = (error: unknown): boolean =>
+  CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
+
+const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
+  if (Exit.isSuccess(exit)) return 0
+  if (Cause.hasInterruptsOnly(exit.cause)) return 130
+  const failure = exit.cause.reasons.find(Cause.isFailReason)
+  if (!CliError.isCliError(failure?.error)) return 1
+  return isHelp(failure.error) ? 0 : 2
+}
+
+/** What the parser has not told already. */
+const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.void
+  const failure = cause.reasons.find(Cause.isFailReason)
+  if (failure === undefined) return Console.error(Cause.pretty(cause))
+  return CliError.isCliError(failure.error) ? Effect.void : Console.error(failure.error.message)
+}
+
+const plain = CliOutput.defaultFormatter({ colors: false })
+
+/** A pipe takes lines as long as they are. */
+const columns = (): number => (process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
+
+const helpFor = (path: ReadonlyArray<string>) => `See ${path.join(" ")} --help.`
+
+const PlatformLayer = Layer.mergeAll(
+  NodeServices.layer,
+  CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] }),
+  // What commands print to standard output is their result; everything else goes beside it.
+  CliOutput.layer({ ...plain, formatHelpDoc: (doc) => wrapHelp(plain.formatHelpDoc(doc), columns()) }),
+  CliOutput.layerPresenter({
+    present: (event) =>
+      event._tag === "InvalidInvocation"
+        ? Console.error([...event.errors.map(({ message }) => message), helpFor(event.commandPath)].join("\n"))
+        : CliOutput.defaultPresenter.present(event)
+  }),
+  Logger.layer([Logger.withConsoleError(Logger.make(({ message }) => [message].flat().join(" ")))])
+)
+
+/** Carries out a command other than running the service: exit code 0 when done, 1 when not, 2 for wrong usage. */
+export const runCommand = (given: ReadonlyArray<string>): void =>
+  Command.runWith(root, { version: packageJson.version })(given).pipe(
+    Effect.tapCause(explain),
+    Effect.provide(PlatformLayer),
+    NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(exitCode(exit)) })
+  )

@@ -1,0 +1,80 @@
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { renameSync, rmSync, writeFileSync } from "node:fs"
+import { amount, formatOf, formats, printLines, readDocument, sizeText, type Format } from "./Formats.ts"
+import { withProgress } from "./Progress.ts"
+import { refusal, send } from "./Rest.ts"
+import { Stopped } from "./Stopped.ts"
+import { targetFlags, targetOf, usageOf } from "./Target.ts"
+
+/** Bytes that a row's system fields and its place among others take. */
+const rowOverhead = 135
+
+/** The whole or nothing: a file that is there under its own name is complete. */
+const writeFile = (file: string, bytes: Uint8Array) =>
+  Effect.try({
+    try: () => {
+      const draft = `${file}.part`
+      try {
+        writeFileSync(draft, bytes, { mode: 0o600 })
+        renameSync(draft, file)
+      } finally {
+        rmSync(draft, { force: true })
+      }
+    },
+    catch: (error) => new Stopped({ message: `${file} cannot be written: ${(error as Error).message}` })
+  })
+
+const writeOutput = (bytes: Uint8Array) =>
+  Effect.callback<void, Stopped>((resume) => {
+    process.stdout.write(bytes, (error) =>
+      resume(error ? Effect.fail(new Stopped({ message: `The export was not read: ${error.message}` })) : Effect.void)
+    )
+  })
+
+const flags = {
+  ...targetFlags,
+  output: Flag.String("output").pipe(
+    Flag.withAlias("o"),
+    Flag.withMetavar("file"),
+    Flag.withDescription("The file to write; without it, or with -, standard output"),
+    Flag.withDefault("-")
+  ),
+  format: Flag.Literals("format", formats).pipe(
+    Flag.withDescription(
+      "json: the bytes of GET /v1/_export; ndjson: a line for each row. Without it, what the file's name says, else json"
+    ),
+    Flag.optional
+  )
+}
+
+export const exportCommand = Command.make(
+  "export",
+  flags,
+  Effect.fnUntraced(function* ({ format, output, ...wanted }) {
+    const target = yield* targetOf(wanted)
+    const { rows, storage_bytes } = yield* usageOf(target)
+    const expected = storage_bytes + rows * rowOverhead
+    const reply = yield* withProgress("Receiving", ({ update }) =>
+      send(target, { method: "GET", path: "/v1/_export", onReceived: (bytes) => update(bytes, expected) })
+    )
+    if (reply.status !== 200) return yield* refusal(reply)
+    const tables = readDocument(reply.body.toString())
+    if (tables === undefined)
+      return yield* new Stopped({ message: "The service answered something else than an export." })
+    const chosen: Format = Option.getOrElse(format, () => formatOf(output))
+    const bytes = chosen === "json" ? reply.body : Buffer.from(printLines(tables))
+    yield* output === "-" ? writeOutput(bytes) : writeFile(output, bytes)
+    const count = [...tables.values()].reduce((sum, rows) => sum + rows.length, 0)
+    const place = output === "-" ? "" : ` to ${output}`
+    yield* Console.error(`Exported ${amount(tables.size, count)}, ${sizeText(bytes.length)}${place}.`)
+  })
+).pipe(
+  Command.withDescription(
+    "Save all rows of an account, over REST. Standard output gets the export and nothing else. Versions, keys and links are no part of it."
+  ),
+  Command.withExamples([
+    { command: "agent-memory export -o backup.json", description: "Save the account of AGENT_MEMORY_API_KEY" },
+    { command: "agent-memory export --format ndjson | gzip > backup.ndjson.gz", description: "Into a pipe" }
+  ])
+)

@@ -1,0 +1,83 @@
+import { Result } from "effect"
+import { JsonText } from "../domain/json/JsonText.ts"
+import { parseEnvelope, type EnvelopeShape } from "../domain/json/ParseEnvelope.ts"
+import { Stopped } from "./Stopped.ts"
+
+/** `json` is what `_export` answers, byte for byte; `ndjson` has a line `{"table":…,"row":…}` for each row. */
+export const formats = ["json", "ndjson"] as const
+export type Format = (typeof formats)[number]
+
+/** What a file's name says of its format. */
+export const formatOf = (file: string): Format => (/\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : "json")
+
+/** By table, its rows in their order, as exact text. */
+export type Tables = ReadonlyMap<string, ReadonlyArray<JsonText>>
+
+const documentShape: EnvelopeShape = {
+  kind: "object",
+  members: new Map([
+    ["tables", { kind: "object", members: new Map(), rest: { kind: "array", items: { kind: "text" } } }]
+  ])
+}
+
+const lineShape: EnvelopeShape = { kind: "object", members: new Map([["row", { kind: "text" }]]) }
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isRows = (value: unknown): value is ReadonlyArray<JsonText> => Array.isArray(value) && value.every(JsonText.is)
+
+/** Reads an export; undefined where the text is none. */
+export const readDocument = (text: string): Tables | undefined => {
+  const parsed = parseEnvelope(text, documentShape)
+  if (!isRecord(parsed.value) || !isRecord(parsed.value["tables"])) return undefined
+  const tables = Object.entries(parsed.value["tables"])
+  const found = tables.flatMap(([name, rows]) => (isRows(rows) ? [[name, rows] as const] : []))
+  return found.length === tables.length ? new Map(found) : undefined
+}
+
+const badLine = (number: number, why: string) => new Stopped({ message: `Line ${number} cannot be imported: ${why}` })
+
+/** Reads rows that stand one a line, of any tables in any order; empty lines are passed over. */
+export const readLines = (text: string): Result.Result<Tables, Stopped> => {
+  const tables = new Map<string, Array<JsonText>>()
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue
+    const parsed = parseEnvelope(line, lineShape)
+    if (parsed.issue !== undefined) return Result.fail(badLine(index + 1, parsed.issue.message))
+    const { row, table, ...others } = isRecord(parsed.value) ? parsed.value : {}
+    if (typeof table !== "string" || !JsonText.is(row) || Object.keys(others).length > 0) {
+      return Result.fail(badLine(index + 1, 'expected {"table":"…","row":{…}}'))
+    }
+    const rows = tables.get(table)
+    if (rows === undefined) tables.set(table, [row])
+    else rows.push(row)
+  }
+  return Result.succeed(tables)
+}
+
+/** The document that `_import` takes. */
+export const printDocument = (tables: Tables): string =>
+  `{"tables":{${[...tables]
+    .map(([name, rows]) => `${JSON.stringify(name)}:[${rows.map(({ text }) => text).join()}]`)
+    .join()}}}`
+
+/** One line for each row. */
+export const printLines = (tables: Tables): string =>
+  [...tables]
+    .flatMap(([name, rows]) => rows.map(({ text }) => `{"table":${JSON.stringify(name)},"row":${text}}\n`))
+    .join("")
+
+const number = (value: number) => value.toLocaleString("en-US")
+const plural = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`
+
+/** `3 tables, 1,234 rows`. */
+export const amount = (tables: number, rows: number): string => `${plural(tables, "table")}, ${plural(rows, "row")}`
+
+/** Bytes for people. */
+export const sizeText = (bytes: number): string =>
+  bytes < 10_240
+    ? plural(bytes, "byte")
+    : bytes < 1_048_576
+      ? `${(bytes / 1024).toFixed(1)} KB`
+      : `${(bytes / 1_048_576).toFixed(1)} MB`

@@ -1,0 +1,35 @@
+import { answer, shapes } from "./Answers.ts"
+import { connectionOf, type CallOptions, type ConnectionOptions } from "./Options.ts"
+import { makeSend } from "./Send.ts"
+
+export interface MagicLinkSent {
+  readonly ok: boolean
+  readonly expires_at: string
+  /** The link itself, only from a service that runs for its own machine alone. */
+  readonly dev_magic_link?: string
+}
+
+export interface Verified {
+  /** The new key, shown in this answer only. */
+  readonly api_key: string
+  readonly account_id: string
+}
+
+/** The way to an account's first API key. */
+export interface SignIn {
+  /** Sends a sign-in link to the address, whether or not it has an account. */
+  readonly magicLink: (email: string, options?: CallOptions) => Promise<MagicLinkSent>
+  /** Exchanges a link's token for a new API key. A token works once. */
+  readonly verify: (token: string, options?: CallOptions) => Promise<Verified>
+}
+
+/** Signs in by e-mail, without a key. Throws an `AgentMemoryError` with the code `invalid_options`. */
+export const createSignIn = (options: ConnectionOptions = {}): SignIn => {
+  const send = makeSend(connectionOf(options, undefined))
+  const sent = answer<MagicLinkSent>(shapes.plain, "ok", "expires_at")
+  const verified = answer<Verified>(shapes.plain, "api_key", "account_id")
+  return {
+    magicLink: (email, options) => send("auth.magicLink", { body: { email } }, options, sent),
+    verify: (token, options) => send("auth.verify", { body: { token } }, options, verified)
+  }
+}

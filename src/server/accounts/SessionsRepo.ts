@@ -1,0 +1,91 @@
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { type AccountId, Email } from "../../domain/Account.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { refine } from "../sql/SqlFailure.ts"
+
+/** The statements on `browser_sessions`. */
+export class SessionsRepo extends Context.Service<
+  SessionsRepo,
+  {
+    /** Gives when the session will be over. */
+    readonly insert: (session: {
+      readonly accountId: AccountId
+      readonly hash: Uint8Array
+      readonly email: Email
+      readonly days: number
+    }) => Effect.Effect<Date, Unavailable>
+    readonly find: (
+      accountId: AccountId,
+      hash: Uint8Array
+    ) => Effect.Effect<Option.Option<{ readonly email: Email; readonly expiresAt: Date }>, Unavailable>
+    readonly remove: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<void, Unavailable>
+    readonly removeAll: (accountId: AccountId) => Effect.Effect<void, Unavailable>
+    /** Removes sessions that are over, at most so many; gives how many. */
+    readonly prune: (rows: number) => Effect.Effect<number, Unavailable>
+  }
+>()("agent-memory/server/accounts/SessionsRepo") {
+  static readonly layer = Layer.effect(
+    SessionsRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const insert = Effect.fn("SessionsRepo.insert")(function* (session: {
+        readonly accountId: AccountId
+        readonly hash: Uint8Array
+        readonly email: Email
+        readonly days: number
+      }) {
+        const made = yield* sql<{ expires_at: Date }>`
+          INSERT INTO browser_sessions (account_id, session_hash, email, created_at, expires_at)
+          SELECT ${session.accountId}, ${session.hash}, ${session.email}, now,
+            now + make_interval(days => ${session.days}::integer)
+          FROM memory_now() AS now
+          RETURNING expires_at
+        `
+        return made[0]!.expires_at
+      }, refine)
+
+      const find = Effect.fn("SessionsRepo.find")(function* (accountId: AccountId, hash: Uint8Array) {
+        const found = yield* sql<{ email: string; expires_at: Date }>`
+          SELECT email, expires_at
+          FROM browser_sessions
+          WHERE account_id = ${accountId} AND session_hash = ${hash} AND expires_at > memory_now()
+        `
+        return Option.map(Option.fromUndefinedOr(found[0]), (row) => ({
+          email: Email.make(row.email),
+          expiresAt: row.expires_at
+        }))
+      }, refine)
+
+      const remove = Effect.fn("SessionsRepo.remove")(function* (accountId: AccountId, hash: Uint8Array) {
+        yield* sql`DELETE FROM browser_sessions WHERE account_id = ${accountId} AND session_hash = ${hash}`
+      }, refine)
+
+      const removeAll = Effect.fn("SessionsRepo.removeAll")(function* (accountId: AccountId) {
+        yield* sql`DELETE FROM browser_sessions WHERE account_id = ${accountId}`
+      }, refine)
+
+      const prune = Effect.fn("SessionsRepo.prune")(function* (rows: number) {
+        const removed = yield* sql<{ count: number }>`
+          WITH over AS (
+            SELECT account_id, session_hash
+            FROM browser_sessions
+            WHERE expires_at <= (SELECT memory_now())
+            ORDER BY expires_at
+            LIMIT ${rows}
+          ), removed AS (
+            DELETE FROM browser_sessions s
+            USING over o
+            WHERE s.account_id = o.account_id AND s.session_hash = o.session_hash
+            RETURNING s.session_hash
+          )
+          SELECT count(*)::integer AS count FROM removed
+        `
+        return removed[0]!.count
+      }, refine)
+
+      return SessionsRepo.of({ insert, find, remove, removeAll, prune })
+    })
+  )
+}

@@ -1,0 +1,79 @@
+import { Context, Effect, Layer, Option, Result, Semaphore } from "effect"
+import { parseFilter } from "../../domain/Filter.ts"
+import { members, type Member } from "../../domain/json/Members.ts"
+import { FieldNotFound, FieldNotText, RowNotFound, type Unavailable } from "../../domain/Problem.ts"
+import { parseSort } from "../../domain/Query.ts"
+import { systemFields, type Row } from "../../domain/Row.ts"
+import { Rows } from "../tables/Rows.ts"
+import type { LinkTarget } from "../../domain/Link.ts"
+import type { FoundLink } from "./LinksRepo.ts"
+
+/** What a link leads to, as it is now. */
+export type LinkContent =
+  | { readonly kind: "row"; readonly table: string; readonly row: Row }
+  | { readonly kind: "text"; readonly table: string; readonly row: Row; readonly field: Member }
+  | {
+      readonly kind: "query"
+      readonly target: LinkTarget & { readonly kind: "query" }
+      readonly rows: ReadonlyArray<Row>
+      readonly hasMore: boolean
+    }
+
+/** What a link leads to is gone since, or is something else. */
+export type ContentGone = RowNotFound | FieldNotFound | FieldNotText
+
+/** The target of a link to one row. */
+export type RowTarget = Exclude<LinkTarget, { readonly kind: "query" }>
+
+/** One of a row's own fields. */
+export const fieldOf = (row: Row, name: string): Member | undefined =>
+  systemFields.has(name) ? undefined : members(row.data).find((member) => member.name === name)
+
+/** What a link to this row, or to a field of it, leads to. */
+export const contentOf = (target: RowTarget, row: Row): Result.Result<LinkContent, FieldNotFound | FieldNotText> => {
+  const { table } = target
+  if (target.kind === "row") return Result.succeed({ kind: "row", table, row })
+  const field = fieldOf(row, target.field)
+  if (field === undefined) return Result.fail(new FieldNotFound({ detail: "The row no longer has this field." }))
+  if (field.value[0] !== '"') return Result.fail(new FieldNotText({ detail: "The field no longer holds text." }))
+  return Result.succeed({ kind: "text", table, row, field })
+}
+
+/** Reads what links lead to. */
+export class LinkContents extends Context.Service<
+  LinkContents,
+  {
+    readonly read: (link: FoundLink) => Effect.Effect<LinkContent, ContentGone | Unavailable>
+  }
+>()("agent-memory/server/links/LinkContent/LinkContents") {
+  static readonly layer = Layer.effect(
+    LinkContents,
+    Effect.gen(function* () {
+      const rows = yield* Rows
+      // A link costs its holder nothing, and a query can hold all of an account: few of them are read at once.
+      const queries = yield* Semaphore.make(4)
+
+      const query = Effect.fnUntraced(function* (accountId: string, target: LinkTarget & { readonly kind: "query" }) {
+        const { limit, sort, table } = target
+        const filter = target.filter === undefined ? undefined : Result.getOrThrow(parseFilter(target.filter, ""))
+        const { hasMore, rows: found } = yield* rows.select(accountId, table, {
+          filter: filter?.isEmpty === true ? undefined : filter,
+          sort: sort === undefined ? undefined : parseSort(sort),
+          limit
+        })
+        const content: LinkContent = { kind: "query", target, rows: found, hasMore }
+        return content
+      })
+
+      const read = Effect.fn("LinkContents.read")(function* ({ accountId, target }: FoundLink) {
+        if (target.kind === "query") return yield* queries.withPermit(query(accountId, target))
+        const { id, table } = target
+        const row = yield* rows.find(accountId, table, id)
+        if (Option.isSome(row)) return yield* Effect.fromResult(contentOf(target, row.value))
+        return yield* new RowNotFound({ detail: "The row was deleted.", hint: "Ask the agent to restore it." })
+      })
+
+      return LinkContents.of({ read })
+    })
+  )
+}

@@ -1,0 +1,170 @@
+import { Context, Effect, Layer } from "effect"
+import { invalid } from "../../domain/InvalidPlaces.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import { members } from "../../domain/json/Members.ts"
+import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
+import { print } from "../../domain/json/Print.ts"
+import { readTree } from "../../domain/json/ReadTree.ts"
+import { jsonProblem } from "../../domain/JsonProblem.ts"
+import { RateLimited, StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
+import { rowOf, rowText, timeOf, timeText } from "../../domain/Row.ts"
+import { RateLimiter } from "../keys/RateLimiter.ts"
+import type { WriteAnswer } from "../tables/EvaluateWrites.ts"
+import { RowWrites, type Caller } from "../tables/RowWrites.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { Versions } from "../versions/Versions.ts"
+import { contentOf, fieldOf, type RowTarget } from "./LinkContent.ts"
+import type { FoundLink } from "./LinksRepo.ts"
+
+/** A link with which a row, or one text field of it, may be edited. */
+export interface EditableLink extends FoundLink {
+  readonly target: RowTarget
+}
+
+/** Whether a link may change what it leads to: not with the token of its download, and not for a query. */
+export const isEditable = (link: FoundLink): link is EditableLink => link.isViewer && link.target.kind !== "query"
+
+const plain = { kind: "plain" } as const
+const text = { kind: "text" } as const
+const saveShape = {
+  kind: "object",
+  members: new Map([
+    ["patch", text],
+    ["row", text]
+  ])
+} as const
+
+const readBody = (body: string, shape: Parameters<typeof parseEnvelope>[1], known: ReadonlyArray<string>) => {
+  const parsed = parseEnvelope(body, shape)
+  if (parsed.issue !== undefined) return Effect.fail(jsonProblem(parsed.issue, ""))
+  const { value } = parsed
+  if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof JsonText) {
+    return Effect.fail(invalid("", "must be a JSON object"))
+  }
+  const unknown = Object.keys(value).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    return Effect.fail(invalid(`/${unknown.slice(0, 100)}`, `is not known here; known are ${known.join(", ")}`))
+  }
+  return Effect.succeed(value as Record<string, unknown>)
+}
+
+/** What an account holds is not told to whoever has a link into it. */
+const withoutTotals = <E extends { readonly _tag: string }>(failure: E) =>
+  failure instanceof StorageLimit
+    ? new StorageLimit({
+        detail: "The account has no room for a longer text.",
+        limit: failure.limit,
+        current: failure.limit
+      })
+    : failure
+
+/** What people change through links. Every change is a write of the link's, in the row's versions as any other. */
+export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server/links/LinkEdits", {
+  make: Effect.gen(function* () {
+    const writes = yield* RowWrites
+    const versions = yield* Versions
+    const limiter = yield* RateLimiter
+
+    /** What the link leads to after a write, from the write's own answer. */
+    const written = ({ target }: EditableLink, { body }: WriteAnswer) =>
+      Effect.fromResult(contentOf(target, rowOf(JsonText.trusted(members(body)[0]!.value))))
+
+    const callerOf = ({ accountId, id, makerName, now, target }: EditableLink): Caller => ({
+      accountId,
+      table: target.table,
+      changedBy: { kind: "link", id, name: makerName },
+      now: now.getTime(),
+      idempotencyKey: undefined
+    })
+
+    /** Spends one of the link's saves of this minute; comes before what is to be saved is read. */
+    const admit = Effect.fn("LinkEdits.admit")(function* ({ accountId, id }: EditableLink) {
+      const verdict = yield* limiter.spend({ accountId, id, class: "write" })
+      yield* Metrics.rateLimitVerdict("write", verdict._tag)
+      if (verdict._tag === "Passed") return
+      return yield* new RateLimited({
+        detail: `This link may save ${verdict.limit} times a minute.`,
+        limit: verdict.limit,
+        retry_after: verdict.retryAfter
+      })
+    })
+
+    /** Saves `{updated_at, patch}` or, of a whole row, `{updated_at, row}`; refused if the row changed since. */
+    const save = Effect.fn("LinkEdits.save")(function* (link: EditableLink, body: string) {
+      const { target } = link
+      const isText = target.kind === "text"
+      const value = yield* readBody(body, saveShape, isText ? ["updated_at", "patch"] : ["updated_at", "patch", "row"])
+      const updatedAt = typeof value["updated_at"] === "string" ? timeOf(value["updated_at"]) : undefined
+      if (updatedAt === undefined) {
+        return yield* invalid("/updated_at", "must be the updated_at of the row that was edited")
+      }
+      const [patch, row] = [value["patch"] as JsonText | undefined, value["row"] as JsonText | undefined]
+      const fields = patch ?? row
+      if (fields === undefined || (patch !== undefined && row !== undefined)) {
+        return yield* invalid("", isText ? "must have a patch" : "must have either a patch or a row")
+      }
+      if (isText) {
+        const [field, ...others] = members(fields)
+        if (field?.name !== target.field || others.length > 0 || field.value[0] !== '"') {
+          return yield* invalid("/patch", "must set the field of this link, and no other, to a string")
+        }
+      }
+      const operation = {
+        action: "save",
+        id: target.id,
+        updatedAt,
+        fields,
+        replaces: patch === undefined,
+        textField: isText ? target.field : undefined
+      } as const
+      return yield* written(link, yield* writes.write(callerOf(link), operation).pipe(Effect.mapError(withoutTotals)))
+    })
+
+    /** Makes an archived version the row again, or its text the text of the link's field. */
+    const restore = Effect.fn("LinkEdits.restore")(function* (link: EditableLink, body: string) {
+      const { target } = link
+      const { version } = yield* readBody(body, plain, ["version"])
+      if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 1) {
+        return yield* invalid("/version", "must be a whole number from 1")
+      }
+      if (target.kind === "row") {
+        return yield* written(link, yield* writes.write(callerOf(link), { action: "restore", id: target.id, version }))
+      }
+      const archived = yield* versions.read(link.accountId, target.table, target.id)
+      const found = archived.find((one) => one.version === version)
+      const field = found === undefined ? undefined : fieldOf(found.row, target.field)
+      if (field === undefined || field.value[0] !== '"') {
+        return yield* new VersionNotFound({ detail: "The text has no such version, or it is no longer kept." })
+      }
+      const fields = JsonText.trusted(`{${field.rawName}:${field.value}}`)
+      const operation = {
+        action: "save",
+        id: target.id,
+        updatedAt: undefined,
+        fields,
+        replaces: false,
+        textField: target.field
+      } as const
+      return yield* written(link, yield* writes.write(callerOf(link), operation))
+    })
+
+    /** `{versions}`, newest first: of a text those in which the field holds one. Who changed it is told by kind alone. */
+    const history = Effect.fn("LinkEdits.history")(function* ({ accountId, target }: EditableLink) {
+      const archived = yield* versions.read(accountId, target.table, target.id)
+      const shown = archived.flatMap(({ archivedAt, changedBy, expiresAt, operation, row, version }) => {
+        const field = target.kind === "text" ? fieldOf(row, target.field) : undefined
+        if (target.kind === "text" && field?.value[0] !== '"') return []
+        const { kind, name } = readTree(changedBy.text, Number) as { readonly kind: string; readonly name: string }
+        const changed_by = target.kind === "text" ? { kind } : { kind, name }
+        const times = { archived_at: timeText(archivedAt), expires_at: timeText(expiresAt) }
+        const content = field === undefined ? { row: rowText(row) } : { value: JsonText.trusted(field.value) }
+        return [{ version, operation, changed_by, ...times, ...content }]
+      })
+      return JsonText.trusted(print({ versions: shown }))
+    })
+
+    return { admit, save, restore, history }
+  })
+}) {
+  static readonly layer = Layer.effect(LinkEdits, LinkEdits.make)
+}

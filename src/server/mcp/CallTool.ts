@@ -1,0 +1,116 @@
+import { Cause, Context, Effect, Layer } from "effect"
+import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import { jsonProblem } from "../../domain/JsonProblem.ts"
+import { internalError, InvalidRequest, RateLimited } from "../../domain/Problem.ts"
+import { CurrentRequest } from "../http/CurrentRequest.ts"
+import { isProblem, type Problem } from "../http/RenderProblem.ts"
+import { RateLimiter } from "../keys/RateLimiter.ts"
+import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import { DatabasePulse } from "../sql/DatabasePulse.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { readArguments } from "./Arguments.ts"
+import type { Tool, ToolServices } from "./Tool.ts"
+
+/** A call to a tool, by whom it is sent. */
+export interface ToolCall {
+  readonly tool: Tool
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** Why the arguments can't be taken, where the body was read leniently. */
+  readonly fault: JsonIssue | undefined
+  readonly connection: AuthenticatedConnection
+}
+
+/** What a call gives: exact JSON, or the problem in the words that REST has for it. */
+export type ToolOutcome =
+  | { readonly _tag: "Done"; readonly json: JsonText }
+  | { readonly _tag: "Refused"; readonly problem: Readonly<Record<string, unknown>> }
+
+/** Runs tools: within the connection's access and limits, on the services that REST has. */
+export class CallTool extends Context.Service<
+  CallTool,
+  { readonly run: (call: ToolCall) => Effect.Effect<ToolOutcome> }
+>()("agent-memory/server/mcp/CallTool") {
+  static readonly layer = Layer.effect(
+    CallTool,
+    Effect.gen(function* () {
+      const limiter = yield* RateLimiter
+      const pulse = yield* DatabasePulse
+      const services = yield* Effect.context<ToolServices>()
+
+      const spend = Effect.fnUntraced(function* ({ connection }: ToolCall, isRead: boolean) {
+        const callClass = isRead ? "read" : "write"
+        const { accountId, id } = connection
+        const spent = yield* limiter.spend({ accountId, id, class: callClass })
+        yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
+        if (spent._tag === "Passed") return
+        return yield* new RateLimited({
+          detail: `This connection may send ${spent.limit} ${callClass}s a minute.`,
+          hint: "Wait `retry_after` seconds. One batch carries several writes to one table.",
+          limit: spent.limit,
+          retry_after: spent.retryAfter
+        })
+      })
+
+      const attempt = Effect.fnUntraced(function* (call: ToolCall) {
+        const { connection, fault, tool } = call
+        if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly()
+        yield* spend(call, tool.isRead(call.arguments))
+        if (fault !== undefined) return yield* jsonProblem(inArguments(fault), "")
+        return yield* tool.run(yield* readArguments(tool, call.arguments), connection)
+      })
+
+      const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {
+        const record = yield* CurrentRequest
+        return yield* pulse.guard(Effect.withSpan(attempt(call), `mcp.${call.tool.name}`)).pipe(
+          Effect.map((json): ToolOutcome => ({ _tag: "Done", json })),
+          Effect.catchCause((cause) => {
+            const failure = cause.reasons.find(Cause.isFailReason)
+            if (failure === undefined && Cause.hasInterrupts(cause)) return Effect.interrupt
+            const problem = failure !== undefined && isProblem(failure.error) ? failure.error : internalError()
+            record.code = problem.code
+            if (failure === undefined) record.cause = cause
+            return Effect.succeed(refused(problem, record.id, call.connection))
+          }),
+          Effect.provideContext(services)
+        )
+      })
+
+      return CallTool.of({ run })
+    })
+  )
+}
+
+const readOnly = () =>
+  new InvalidRequest({
+    detail: "This connection is read-only. Reconnect and allow saving memories.",
+    hint: "Ask the person to connect again and to choose more than reading."
+  })
+
+/** The place of a fault, which was found in the whole message, within the arguments. */
+const inArguments = (fault: JsonIssue): JsonIssue => ({
+  ...fault,
+  pointer: fault.pointer.replace(/^(?:\/\d+)?\/params\/arguments/, "")
+})
+
+const shown = ["code", "detail", "hint", "errors", "operation", "limit", "current", "matches", "retry_after"]
+
+/** The next call to make, where the problem itself speaks of REST. */
+const hints: Readonly<Record<string, string>> = {
+  internal_error: "Try again, a write with the same idempotencyKey; report request_id if it stays.",
+  unavailable: "Wait a few seconds and try again, a write with the same idempotencyKey.",
+  version_not_found: "List what can be restored with versions.",
+  field_not_text: "Open the whole row with open_row instead."
+}
+
+/** A connection that is confined to tables is not told what the account holds in others. */
+const withoutTotals = { detail: "The account has no room for this.", current: undefined }
+
+const refused = (problem: Problem, requestId: string, { tables }: AuthenticatedConnection): ToolOutcome => {
+  const told = { ...problem, ...(tables !== null && problem.code === "storage_limit" && withoutTotals) }
+  const members = Object.fromEntries(
+    Object.entries(told).filter(([name, value]) => shown.includes(name) && value !== undefined)
+  )
+  const hint = hints[problem.code]
+  return { _tag: "Refused", problem: { ...members, ...(hint && { hint }), request_id: requestId } }
+}

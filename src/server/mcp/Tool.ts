@@ -1,0 +1,59 @@
+import type { Effect, Schema } from "effect"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import type { Problem } from "../http/RenderProblem.ts"
+import type { Links } from "../links/Links.ts"
+import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import type { Rows } from "../tables/Rows.ts"
+import type { RowWrites } from "../tables/RowWrites.ts"
+import type { Tables } from "../tables/Tables.ts"
+import type { Versions } from "../versions/Versions.ts"
+
+/** The services that tools work with: the same that REST has. */
+export type ToolServices = Links | Rows | RowWrites | Tables | Versions
+
+/** What clients are told of a tool before they call it. */
+export interface ToolHints {
+  readonly readOnlyHint: boolean
+  readonly destructiveHint: boolean
+  readonly idempotentHint: boolean
+  readonly openWorldHint: false
+}
+
+const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean): ToolHints => ({
+  readOnlyHint,
+  destructiveHint,
+  idempotentHint,
+  openWorldHint: false
+})
+
+/** Changes nothing. */
+export const reads = hints(true, false, true)
+/** Only adds: a repeated call adds once more. */
+export const adds = hints(false, false, false)
+/** Changes or removes what is stored, the same however often it is called. */
+export const changes = hints(false, true, true)
+/** Changes what is stored, and anew with each call. */
+export const changesAnew = hints(false, true, false)
+
+/** A tool of `/mcp`, declared once: what clients see of it, and what it does. */
+export interface Tool<Input extends Schema.Top = Schema.Top> {
+  readonly name: string
+  readonly title: string
+  /** What it is for and when to use it, in at most 1,024 characters. */
+  readonly description: string
+  readonly hints: ToolHints
+  readonly input: Input
+  readonly output: Schema.Top
+  /** Whether a call only reads: what it spends of the connection's limits. Its arguments were not checked yet. */
+  readonly isRead: (args: Readonly<Record<string, unknown>>) => boolean
+  readonly run: (
+    args: Input["Type"],
+    connection: AuthenticatedConnection
+  ) => Effect.Effect<JsonText, Problem | Unavailable, ToolServices>
+}
+
+/** Declares a tool; whatever is not only reading by its hints writes, unless it says otherwise. */
+export const tool = <Input extends Schema.Top>(
+  declared: Omit<Tool<Input>, "isRead"> & { readonly isRead?: Tool<Input>["isRead"] }
+): Tool => ({ isRead: () => declared.hints.readOnlyHint, ...declared }) as Tool

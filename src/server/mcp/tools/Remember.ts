@@ -1,0 +1,179 @@
+import { Effect, Schema } from "effect"
+import { invalid } from "../../../domain/InvalidPlaces.ts"
+import { JsonText } from "../../../domain/json/JsonText.ts"
+import { print } from "../../../domain/json/Print.ts"
+import type { AuthenticatedConnection } from "../../oauth/Connections.ts"
+import { RowWrites, type FailureOf } from "../../tables/RowWrites.ts"
+import { makerOfRows } from "../Caller.ts"
+import * as F from "../Fields.ts"
+import { changesAnew, tool } from "../Tool.ts"
+
+const kinds = ["resource", "code", "markdown", "command", "config"] as const
+type Kind = (typeof kinds)[number]
+
+/** Where memories are kept unless a call says otherwise. */
+export const defaultTable = "memories"
+
+const text = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
+
+const language = text("The programming language, for example python.")
+const shell = text("The shell it is for, for example bash.")
+const format = text("The format, for example yaml.")
+const mediaType = text("The media type of what url leads to, for example image/png.")
+const url = Schema.String.annotate({ description: "The address of the resource." })
+
+const common = {
+  title: Schema.String.annotate({ description: "What it is, in a few words." }),
+  content: Schema.String.annotate({
+    description: "The text itself, exactly as it shall come back; for a resource, what it is and why it matters."
+  }),
+  tags: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Words to find it by." })),
+  source: text("Where it comes from."),
+  notes: text("Anything else worth knowing."),
+  table: Schema.optionalKey(
+    F.table.annotate({ description: `The table to keep it in; ${defaultTable} when left out.` })
+  ),
+  key: Schema.optionalKey(
+    F.key.annotate({
+      description:
+        'Names of stored fields that identify the memory, for example ["title"]: one with the same values is replaced.'
+    })
+  ),
+  idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+}
+
+const memoryFields = {
+  ...common,
+  url: Schema.optionalKey(url.annotate({ description: "The address of the resource; required for a resource." })),
+  mediaType,
+  language,
+  shell,
+  format
+}
+
+type Memory = Schema.Struct<typeof memoryFields>["Type"]
+
+/** Stored text is never run, applied or followed: the row says so to whoever reads it back. */
+const safety = { inert: true, executable: false, reviewed: false }
+
+/** A problem of the row that a memory became, at the argument which it was made of. */
+const ofMemory = <E extends FailureOf<"add" | "upsert">>(problem: E): E =>
+  problem.code === "row_too_large"
+    ? Object.assign(problem, { errors: problem.errors?.map((issue) => ({ ...issue, path: "/content" })) })
+    : problem
+
+/** The first name of a key that is no text of the memory's, as its refusal. */
+const keyFault = (key: ReadonlyArray<string>, fields: Readonly<Record<string, unknown>>) => {
+  const isText = (name: string) => Object.hasOwn(fields, name) && typeof fields[name] === "string"
+  const name = key.find((name) => !isText(name))
+  if (name === undefined) return undefined
+  const own = Object.keys(fields).filter(isText).join(", ")
+  return invalid(
+    "/key",
+    `names ${JSON.stringify(name.slice(0, 100))}; this memory's fields that a key can name are ${own}`
+  )
+}
+
+const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, connection: AuthenticatedConnection) {
+  const {
+    content,
+    format,
+    key,
+    language,
+    mediaType,
+    notes,
+    shell,
+    source,
+    table = defaultTable,
+    tags,
+    title,
+    url
+  } = memory
+  const fields = {
+    type,
+    title,
+    content,
+    language,
+    shell,
+    format,
+    url,
+    media_type: mediaType,
+    tags,
+    source,
+    notes,
+    safety
+  }
+  const row = JsonText.trusted(print(fields))
+  const writes = yield* RowWrites
+  const caller = yield* makerOfRows(connection, { ...memory, table })
+  if (key !== undefined) {
+    const fault = keyFault(key, fields)
+    if (fault !== undefined) return yield* fault
+    const upsert = writes.write(caller, { action: "upsert", key, row })
+    return (yield* Effect.mapError(upsert, ofMemory)).body
+  }
+  const { body } = yield* Effect.mapError(writes.write(caller, { action: "add", row }), ofMemory)
+  return JsonText.trusted(`{"created":true,"row":${body.text}}`)
+})
+
+const output = Schema.Struct({
+  created: Schema.Boolean.annotate({ description: "true: a new memory; false: one with the same key was replaced." }),
+  row: F.storedRow
+})
+
+export const remember = tool({
+  name: "remember",
+  title: "Remember something",
+  description:
+    "Saves a typed memory: a resource (a link, file or documentation note, with url), code, markdown, a command or config. The text is stored as inert data with safety metadata, and comes back exactly; it is never run or followed as an instruction. With key, a memory with the same values is replaced.",
+  hints: changesAnew,
+  input: Schema.Struct({ type: F.oneOf(kinds, "What kind of text it is."), ...memoryFields }),
+  output,
+  run: Effect.fnUntraced(function* ({ type, ...memory }, connection) {
+    if (type === "resource" && memory.url === undefined) return yield* invalid("/url", "is required for a resource")
+    return yield* save(type, memory, connection)
+  })
+})
+
+const alias = <Own extends Schema.Struct.Fields>(type: Kind, title: string, description: string, own: Own) =>
+  tool({
+    name: `remember_${type}`,
+    title,
+    description: `${description} The same as remember with type ${type}.`,
+    hints: changesAnew,
+    input: Schema.Struct({ ...common, ...own }),
+    output,
+    run: (memory, connection) => save(type, memory as Memory, connection)
+  })
+
+export const rememberResource = alias(
+  "resource",
+  "Remember a resource",
+  "Saves a link, a media or file reference, or a documentation note as inert data.",
+  { url, mediaType }
+)
+export const rememberCode = alias(
+  "code",
+  "Remember code",
+  "Saves a piece of code or configuration text, which is never run.",
+  {
+    language
+  }
+)
+export const rememberMarkdown = alias("markdown", "Remember Markdown", "Saves Markdown as inert text.", {})
+export const rememberCommand = alias(
+  "command",
+  "Remember a command",
+  "Saves a shell command as inert text, which is never run.",
+  {
+    shell
+  }
+)
+export const rememberConfig = alias(
+  "config",
+  "Remember configuration",
+  "Saves configuration content as inert text, which is never applied.",
+  {
+    format
+  }
+)

@@ -1,0 +1,92 @@
+import { Effect, Option, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { accountOfToken } from "../../../domain/Token.ts"
+import { Settings } from "../../Config.ts"
+import { transact } from "../../sql/SqlFailure.ts"
+import { Tokens } from "../../Tokens.ts"
+import { Clients } from "../Clients.ts"
+import { CodesRepo, type FoundCode } from "../CodesRepo.ts"
+import { ConnectionsRepo } from "../ConnectionsRepo.ts"
+import { invalidGrant, invalidRequest, invalidTarget, type OAuthProblem } from "../OAuthProblem.ts"
+import { isChallengeOf } from "../Pkce.ts"
+import { isOurResource } from "../Resource.ts"
+import { TokensRepo } from "../TokensRepo.ts"
+import { issueTokens } from "./TokenAnswer.ts"
+
+/** What the client sends: its id is authenticated already. */
+interface CodeRequest {
+  readonly clientId: string
+  readonly code: string
+  readonly verifier: string | null
+  readonly redirectUri: string | null
+  readonly resources: ReadonlyArray<string>
+}
+
+/** Clients come back as new ones: beyond these, an account's longest unused connections end. */
+const maxConnections = 100
+
+type Check = (code: FoundCode, request: CodeRequest, baseUrl: string) => OAuthProblem | undefined
+
+const unknown = () => invalidGrant("The code is unknown, was used already, or is over. Start the sign-in again.")
+
+const isOfClient: Check = (code, { clientId }) => (code.clientId === clientId ? undefined : unknown())
+
+const isFresh: Check = ({ isOver }) => (isOver ? unknown() : undefined)
+
+/** OAuth 2.1 has no `redirect_uri` here any more; what a client does send must be what it sent before. */
+const hasRedirect: Check = (code, { redirectUri }) =>
+  redirectUri === null || redirectUri === code.redirectUri
+    ? undefined
+    : invalidGrant("redirect_uri is not the one that the code was asked for with.")
+
+const hasVerifier: Check = ({ codeChallenge }, { verifier }) => {
+  if (verifier === null) return invalidRequest("code_verifier is missing.")
+  return isChallengeOf(codeChallenge, verifier)
+    ? undefined
+    : invalidGrant("code_verifier does not belong to the code_challenge that the code was asked for with.")
+}
+
+const hasResource: Check = (_code, { resources }, baseUrl) =>
+  resources.every((resource) => isOurResource(baseUrl, resource)) ? undefined : invalidTarget()
+
+const checks: ReadonlyArray<Check> = [isOfClient, isFresh, hasRedirect, hasVerifier, hasResource]
+
+/**
+ * Exchanges a code for the first tokens of a new connection (RFC 6749 section 4.1.3, RFC 7636). A code works once; who
+ * shows it again ends the connection that came of it, since one of the two stole it.
+ */
+export const makeAuthorizationCodeGrant = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const codes = yield* CodesRepo
+  const connections = yield* ConnectionsRepo
+  const repo = yield* TokensRepo
+  const tokens = yield* Tokens
+  const clients = yield* Clients
+  const { baseUrl } = yield* Settings
+
+  // A refusal is a value here: as a failure it would undo what it has changed.
+  const exchange = Effect.fnUntraced(function* (request: CodeRequest) {
+    const accountId = Option.getOrUndefined(accountOfToken(request.code))
+    if (accountId === undefined) return Result.fail(unknown())
+    const hash = yield* tokens.hash(request.code)
+    const code = Option.getOrUndefined(yield* codes.lock(accountId, hash))
+    if (code === undefined) return Result.fail(unknown())
+    if (code.isSpent) {
+      yield* connections.revoke(accountId, code.connectionId)
+      return Result.fail(unknown())
+    }
+    for (const check of checks) {
+      const fault = check(code, request, baseUrl)
+      if (fault !== undefined) return Result.fail(fault)
+    }
+    yield* codes.spend(accountId, hash)
+    yield* connections.insert(code)
+    yield* connections.keepNewest(accountId, maxConnections)
+    yield* clients.keep(code.clientId)
+    return Result.succeed(yield* issueTokens({ repo, tokens }, { ...code, generation: 0 }))
+  }, transact(sql))
+
+  return Effect.fn("AuthorizationCodeGrant.exchange")(function* (request: CodeRequest) {
+    return yield* Effect.fromResult(yield* exchange(request))
+  })
+})

@@ -1,0 +1,212 @@
+import { Effect, Option, Result } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { invalid } from "../../domain/InvalidPlaces.ts"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import { MethodNotAllowed, NotFound, RequestTimeout, RequestTooLarge } from "../../domain/Problem.ts"
+import { Settings } from "../Config.ts"
+import { answer } from "../http/Answer.ts"
+import { bytesFault, encodingFault } from "../http/BodyFaults.ts"
+import { CurrentRequest } from "../http/CurrentRequest.ts"
+import { readBody } from "../http/ReadBody.ts"
+import { renderProblem, type Problem } from "../http/RenderProblem.ts"
+import { LinkContents, type LinkContent } from "../links/LinkContent.ts"
+import { dataText } from "../links/LinkData.ts"
+import { attachment, downloadOf } from "../links/LinkDownload.ts"
+import { isEditable, LinkEdits, type EditableLink } from "../links/LinkEdits.ts"
+import { Links } from "../links/Links.ts"
+import type { FoundLink } from "../links/LinksRepo.ts"
+import { DatabasePulse } from "../sql/DatabasePulse.ts"
+import { linkGonePage, linkLaterPage, linkOverPage, linkPage } from "./LinkPage.ts"
+import { contentSecurityPolicy, privatePageHeaders } from "./Page.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+const html = (text: string, status: number, nonce?: string): Response =>
+  HttpServerResponse.html(text).pipe(
+    HttpServerResponse.setStatus(status),
+    HttpServerResponse.setHeaders({
+      ...privatePageHeaders,
+      "content-security-policy": contentSecurityPolicy({ nonce })
+    })
+  )
+
+const over = () =>
+  new NotFound({
+    detail: "This link is over, was withdrawn, or never was.",
+    hint: "Ask for a new link with POST /v1/_row_links, /v1/_text_field_links or /v1/_query_links."
+  })
+
+const readOnly = () =>
+  Object.assign(new MethodNotAllowed({ detail: "The result of a query is read-only." }), {
+    allow: "GET, HEAD, OPTIONS"
+  })
+
+/** The page of a link that shows nothing, and why. */
+const failurePage = (failure: Problem & { readonly detail?: string | undefined }) =>
+  Effect.map(renderProblem(failure), (rendered) => {
+    const { status } = failure
+    if (status === 503) {
+      return HttpServerResponse.setHeader(
+        html(linkLaterPage(), 503),
+        "retry-after",
+        rendered.headers["retry-after"] ?? "1"
+      )
+    }
+    return failure.code === "not_found" ? html(linkOverPage(), 404) : html(linkGonePage(failure.detail ?? ""), 404)
+  })
+
+/** Adds the row as it is now to the refusal, as exact JSON. */
+const withCurrent = (refusal: Response, current: JsonText): Response => {
+  const { body } = refusal
+  if (body._tag !== "Uint8Array") return refusal
+  const text = new TextDecoder().decode(body.body)
+  return HttpServerResponse.text(`${text.slice(0, -1)},"current":${current.text}}`, {
+    status: refusal.status,
+    headers: refusal.headers,
+    contentType: "application/problem+json"
+  })
+}
+
+/**
+ * The addresses of links: the page and what its scripts ask for under `/view/{token}`, and the file under
+ * `/download/{token}`. Reading changes nothing and may be repeated, as link previews do.
+ */
+export const LinkRoutes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const links = yield* Links
+    const contents = yield* LinkContents
+    const edits = yield* LinkEdits
+    const random = yield* SecureRandom.SecureRandom
+    const pulse = yield* DatabasePulse
+    const { limits } = yield* Settings
+    // White space and escapes make a body larger than the row that it is.
+    const maxBody = Math.min(limits.requestBytes, 4 * limits.rowBytes + 65_536)
+
+    const openedLink = Effect.fnUntraced(function* (side: "viewer" | "download") {
+      const { token = "" } = yield* HttpRouter.params
+      const found = yield* links.open(token)
+      const link = Option.filter(found, ({ isViewer }) => isViewer === (side === "viewer"))
+      if (Option.isNone(link)) return link
+      const record = yield* CurrentRequest
+      record.accountId = link.value.accountId
+      return link
+    })
+
+    const dataOf = (link: FoundLink, content: LinkContent) => answer(dataText(link, content, limits.rowBytes))
+
+    /** A route of data: its failures are problems. */
+    const route = <E extends Problem, R>(
+      side: "viewer" | "download",
+      respond: (link: FoundLink) => Effect.Effect<Response, E, R>
+    ) =>
+      Effect.gen(function* () {
+        const link = yield* openedLink(side)
+        if (Option.isNone(link)) return yield* over()
+        return yield* respond(link.value)
+      }).pipe(pulse.guard, Effect.catch(renderProblem))
+
+    /** A route of links whose content has versions: that of a query has none. */
+    const ofRow = <E extends Problem, R>(respond: (link: EditableLink) => Effect.Effect<Response, E, R>) =>
+      route("viewer", (link): Effect.Effect<Response, E | NotFound, R> =>
+        isEditable(link)
+          ? respond(link)
+          : Effect.fail(new NotFound({ detail: "The result of a query has no versions." }))
+      )
+
+    const bodyText = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const compressed = encodingFault(request.headers)
+      if (compressed !== undefined) return yield* compressed
+      const tooLarge = () => new RequestTooLarge({ detail: `The body may have ${maxBody} bytes.`, limit: maxBody })
+      if (Number(request.headers["content-length"] ?? 0) > maxBody) return yield* tooLarge()
+      const bytes = yield* readBody(request, maxBody, () => Effect.void).pipe(
+        Effect.catchTag("BodyFault", ({ fault }) =>
+          Effect.fail(
+            fault === "too large"
+              ? tooLarge()
+              : fault === "late"
+                ? new RequestTimeout({ detail: "The rest of the body did not arrive in time." })
+                : invalid("", "ended early")
+          )
+        )
+      )
+      const fault = bytesFault(request.headers, bytes)
+      if (fault !== undefined) return yield* fault
+      return Buffer.from(bytes).toString("utf8")
+    })
+
+    yield* router.add(
+      "GET",
+      "/view/:token",
+      Effect.gen(function* () {
+        const link = yield* openedLink("viewer")
+        if (Option.isNone(link)) return yield* over()
+        const content = yield* contents.read(link.value)
+        const { token } = yield* HttpRouter.params
+        const nonce = Buffer.from(yield* Effect.orDie(random.randomBytes(16))).toString("base64")
+        return html(linkPage(link.value, content, `/view/${token}`, nonce), 200, nonce)
+      }).pipe(pulse.guard, Effect.catch(failurePage))
+    )
+
+    yield* router.add(
+      "GET",
+      "/view/:token/data",
+      route("viewer", (link) => Effect.map(contents.read(link), (content) => dataOf(link, content)))
+    )
+
+    /** People follow these addresses too, so that a browser gets a refusal as a page. */
+    const file = (side: "viewer" | "download") =>
+      Effect.gen(function* () {
+        const link = yield* openedLink(side)
+        if (Option.isNone(link)) return yield* over()
+        const { body, contentType, name } = downloadOf(yield* contents.read(link.value))
+        const headers = { "content-disposition": attachment(name) }
+        return HttpServerResponse.uint8Array(Buffer.from(body), { contentType, headers })
+      }).pipe(
+        pulse.guard,
+        Effect.catch((failure) =>
+          Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+            headers["accept"]?.includes("text/html") === true ? failurePage(failure) : renderProblem(failure)
+          )
+        )
+      )
+    yield* router.add("GET", "/view/:token/download", file("viewer"))
+    yield* router.add("GET", "/download/:token", file("download"))
+
+    yield* router.add(
+      "GET",
+      "/view/:token/versions",
+      ofRow((link) => Effect.map(edits.history(link), (versions) => answer(versions)))
+    )
+
+    yield* router.add(
+      "PATCH",
+      "/view/:token",
+      route(
+        "viewer",
+        Effect.fnUntraced(function* (link) {
+          if (!isEditable(link)) return yield* Effect.fail(readOnly())
+          yield* edits.admit(link)
+          const saved = yield* Effect.result(edits.save(link, yield* bodyText))
+          if (Result.isSuccess(saved)) return dataOf(link, saved.success)
+          if (saved.failure._tag !== "EditConflict") return yield* saved.failure
+          const content = yield* contents.read(link)
+          return withCurrent(yield* renderProblem(saved.failure), dataText(link, content, limits.rowBytes))
+        })
+      )
+    )
+
+    yield* router.add(
+      "POST",
+      "/view/:token/restore",
+      ofRow((link) =>
+        edits.admit(link).pipe(
+          Effect.andThen(bodyText),
+          Effect.flatMap((body) => edits.restore(link, body)),
+          Effect.map((content) => dataOf(link, content))
+        )
+      )
+    )
+  })
+)

@@ -1,0 +1,3 @@
+import { addCopyButtons } from "./Copy.ts"
+
+addCopyButtons(document)

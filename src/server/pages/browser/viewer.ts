@@ -1,0 +1,45 @@
+import * as client from "./viewer/Client.ts"
+import { button, element } from "./viewer/Dom.ts"
+import { explain } from "./viewer/Explain.ts"
+import type { LinkData } from "./viewer/LinkData.ts"
+
+/** Opens what the link shows; each kind's code is loaded when it is needed. */
+const open = async (root: HTMLElement, data: LinkData): Promise<void> => {
+  if (data.kind === "query") return (await import("./viewer/QueryPage.ts")).openQuery(root, data)
+  const { Editing } = await import("./viewer/Editing.ts")
+  if (data.kind === "row") {
+    const { rowEditor } = await import("./viewer/RowEditor.ts")
+    return new Editing(root, data, rowEditor).start()
+  }
+  const { textEditor } = await import("./viewer/TextEditor.ts")
+  const { field, language } = data
+  new Editing(root, data, (typed, onChange) => textEditor({ field, language, typed, onChange })).start()
+}
+
+const start = async (root: HTMLElement): Promise<void> => {
+  const fail = (text: string) => {
+    const line = element("p", {}, `${text} What you see below can be read, but not edited.`)
+    root.querySelector("[data-viewer-fault]")?.remove()
+    root.prepend(
+      element(
+        "div",
+        { class: "notice danger", role: "alert", "data-viewer-fault": true },
+        line,
+        button("Try again", () => void start(root))
+      )
+    )
+  }
+  const answer = await client.load()
+  if (answer.kind !== "ok") return fail(explain(answer))
+  try {
+    root.className = "viewer"
+    await open(root, answer.value)
+    root.dataset["ready"] = "true"
+  } catch (error) {
+    console.error(error)
+    fail("The editor could not be loaded.")
+  }
+}
+
+const root = document.querySelector<HTMLElement>("#viewer")
+if (root !== null) void start(root)

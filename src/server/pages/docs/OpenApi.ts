@@ -1,0 +1,132 @@
+import { Context, Option } from "effect"
+import { HttpApi, OpenApi } from "effect/http-api"
+import { Api } from "../../../api/Api.ts"
+
+/** The parts of a JSON Schema that the reference shows. */
+export interface JsonSchema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly format?: string
+  readonly description?: string
+  readonly enum?: ReadonlyArray<unknown>
+  readonly examples?: ReadonlyArray<unknown>
+  readonly default?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: ReadonlyArray<string>
+  readonly items?: JsonSchema
+  readonly additionalProperties?: boolean | JsonSchema
+  readonly anyOf?: ReadonlyArray<JsonSchema>
+  readonly allOf?: ReadonlyArray<{ readonly minLength?: number; readonly maxLength?: number }>
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: "path" | "query" | "header"
+  readonly required: boolean
+  readonly schema: JsonSchema
+}
+
+/** One operation of the REST interface, as its contract declares it. */
+export interface Operation {
+  readonly operationId: string
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: ReadonlyArray<string>
+  readonly parameters: ReadonlyArray<Parameter>
+  readonly security: ReadonlyArray<unknown>
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content & { readonly description: string }>>
+}
+
+interface Document {
+  readonly tags: ReadonlyArray<{ readonly name: string; readonly description?: string }>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, "method" | "path">>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+}
+
+let made: Document | undefined
+
+/** Made when somebody first reads about it: a start is not to wait for it. */
+const document = (): Document => (made ??= OpenApi.fromApi(Api) as unknown as Document)
+
+const operationsOf = ({ paths }: Document): ReadonlyArray<Operation> =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path }))
+  )
+
+const idOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, "-")
+
+export interface Group {
+  /** In the page's address: `/docs/rows`. */
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly operations: ReadonlyArray<Operation>
+}
+
+/** The ids of the groups. */
+export const groupIds: ReadonlyArray<string> = (() => {
+  const ids: Array<string> = []
+  HttpApi.reflect(Api, {
+    onGroup: ({ group }) =>
+      void ids.push(
+        idOf(Option.getOrElse(Context.getOption(group.annotations, OpenApi.Title), () => group.identifier))
+      ),
+    onEndpoint: () => undefined
+  })
+  return ids
+})()
+
+/** The groups of the interface, in the order in which a newcomer meets them. */
+export const groups = (): ReadonlyArray<Group> => {
+  const operations = operationsOf(document())
+  return document().tags.map(({ description = "", name }) => ({
+    id: idOf(name),
+    name,
+    description,
+    operations: operations.filter(({ tags }) => tags.includes(name))
+  }))
+}
+
+/** The schema itself, where it is a name for one. */
+export const resolve = (schema: JsonSchema): JsonSchema =>
+  schema.$ref === undefined ? schema : (document().components.schemas[nameOf(schema.$ref)] ?? schema)
+
+export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1)
+
+/** The JSON that a request or an answer holds. */
+export const schemaOf = (part: Content | undefined): JsonSchema | undefined =>
+  Object.values(part?.content ?? {})[0]?.schema
+
+/** A failure as the contract declares it. */
+export interface Failure {
+  readonly code: string
+  readonly status: number
+  readonly title: string
+  readonly members: Readonly<Record<string, JsonSchema>>
+}
+
+const failureOf = (schema: JsonSchema): ReadonlyArray<Failure> => {
+  const { properties = {} } = resolve(schema)
+  const code = properties["code"]?.enum?.[0]
+  if (typeof code !== "string") return []
+  const status = Number(properties["status"]?.enum?.[0])
+  return [{ code, status, title: String(properties["title"]?.enum?.[0]), members: properties }]
+}
+
+/** Every failure that an operation declares, by status. */
+export const failuresOf = (operation: Operation): ReadonlyArray<Failure> =>
+  Object.values(operation.responses).flatMap((response) => {
+    const schema = schemaOf(response)
+    return schema === undefined ? [] : (schema.anyOf ?? [schema]).flatMap(failureOf)
+  })

@@ -1,0 +1,122 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { TestContext } from "vitest"
+import { Settings } from "../src/server/Config.ts"
+import { makeCertificate } from "./support/Certificate.ts"
+import { DatabaseLayer } from "./support/Database.ts"
+import { makeFolder } from "./support/ServiceProcess.ts"
+import { settingsLayer } from "./support/SignInServices.ts"
+
+const document = readFileSync(new URL("../src/server/pages/docs/deployment.md", import.meta.url), "utf8")
+
+/** What stands in the document as a file of this name. */
+const fileOf = (name: string): string =>
+  [...document.matchAll(/^```\w+ (.*)\n([^]*?)^```$/gm)].find(([, caption]) => caption?.endsWith(name))?.[2] ?? ""
+
+/** Runs a program of the system that checks a file; where it is not installed, the test is skipped. */
+const check = (context: TestContext, program: string, options: ReadonlyArray<string>) => {
+  const { error, status, stderr, stdout } = spawnSync(program, options, { encoding: "utf8", timeout: 50_000 })
+  if (error !== undefined && "code" in error && error.code === "ENOENT") context.skip(`${program} is not installed`)
+  assert.strictEqual(status, 0, `${program}: ${stdout}${stderr}`)
+  return `${stdout}${stderr}`
+}
+
+const written = (folder: string, name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+layer(DatabaseLayer, { excludeTestServices: true, timeout: 60_000 })("The deployment document", (it) => {
+  it.effect("has a unit that systemd takes without a word", (context) =>
+    Effect.gen(function* () {
+      const unit = fileOf("agent-memory.service").replace("/usr/local/bin/agent-memory", process.execPath)
+      assert.include(unit, `ExecStart=${process.execPath} serve\n`)
+      const path = written(yield* makeFolder, "agent-memory.service", unit)
+      const said = check(context, "systemd-analyze", ["verify", "--man=no", path])
+      assert.deepStrictEqual(
+        said.split("\n").filter((line) => line.includes("agent-memory")),
+        []
+      )
+    })
+  )
+
+  it.effect("has variables that the service takes", () =>
+    Effect.gen(function* () {
+      const lines = fileOf("agent-memory.env").trim().split("\n")
+      const variables = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
+      const settings = yield* Settings.pipe(Effect.provide(settingsLayer(variables)))
+      assert.isFalse(settings.localMode)
+      assert.isTrue(Option.isSome(settings.databaseUrl))
+      assert.strictEqual(settings.trustedProxies.length, 2)
+    })
+  )
+
+  it.effect("has a configuration that nginx takes", (context) =>
+    Effect.gen(function* () {
+      const folder = yield* makeFolder
+      const { cert, key } = makeCertificate("memory.example.com")
+      written(folder, "fullchain.pem", cert)
+      written(folder, "privkey.pem", key)
+      mkdirSync(join(folder, "logs"))
+      const site = fileOf("agent-memory.conf")
+        .replaceAll("/etc/ssl/memory.example.com", folder)
+        .replaceAll("/var/log/nginx", join(folder, "logs"))
+      assert.include(site, `${folder}/privkey.pem`)
+      const main = `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${site}}\n`
+      const said = check(context, "nginx", ["-t", "-p", folder, "-c", written(folder, "nginx.conf", main)])
+      assert.notInclude(said, "[warn]")
+    })
+  )
+
+  it.effect("has a configuration that Caddy takes", (context) =>
+    Effect.gen(function* () {
+      const path = written(yield* makeFolder, "Caddyfile", fileOf("Caddyfile"))
+      const said = check(context, "caddy", ["adapt", "--config", path, "--adapter", "caddyfile"])
+      assert.include(said, "127.0.0.1:3000")
+      assert.notInclude(said, "not formatted")
+    })
+  )
+
+  for (const program of ["pg_dump", "pg_restore"]) {
+    it.effect(`calls ${program} with options that it has`, (context) =>
+      Effect.sync(() => {
+        const options = new RegExp(`^${program} (.*)$`, "m").exec(document)?.[1]?.match(/--[a-z-]+/g) ?? []
+        assert.isAbove(options.length, 1)
+        const help = check(context, program, ["--help"])
+        for (const option of options) assert.include(help, option)
+      })
+    )
+  }
+
+  it.effect("lays out every table over the nodes of Citus, by account where it has one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const tables = yield* sql<{ name: string; by_account: boolean }>`
+        SELECT c.relname AS name, EXISTS (
+          SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+          WHERE i.indrelid = c.oid AND i.indisprimary AND a.attname = 'account_id'
+        ) OR c.relname = 'accounts' AS by_account
+        FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+      `
+      const [distributed = "", reference = ""] = fileOf("Citus").split("create_reference_table")
+      const named = (text: string) => [...text.matchAll(/'([a-z_]+)'/g)].map(([, name]) => name ?? "")
+      const byAccount = new Set(named(distributed).filter((name) => name !== "account_id"))
+      const everywhere = named(reference)
+      const stays = /^(.*) stay on the coordinator/m.exec(document)?.[1] ?? ""
+      const own = tables.filter(({ name }) => !stays.includes(`\`${name}\``))
+      assert.sameMembers(
+        [...byAccount, ...everywhere],
+        own.map(({ name }) => name)
+      )
+      assert.sameMembers(
+        [...byAccount],
+        own.filter(({ by_account }) => by_account).map(({ name }) => name)
+      )
+    })
+  )
+})

@@ -1,0 +1,98 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { asset } from "../../src/server/pages/Assets.ts"
+import { sitePaths } from "../../src/server/pages/site/SitePaths.ts"
+import { accessibilityFaults, Browser, browserSuite, sidewaysScroll } from "../support/Browser.ts"
+import { BaseUrl, request, serviceLayer } from "../support/TestService.ts"
+
+const pages = [...sitePaths.filter((path) => !/\.(?:json|txt|md)$/.test(path)), "/sign-in?token=unknown"]
+
+browserSuite("Every page of the site", serviceLayer(), (it) => {
+  // Colours do not depend on the width, nor the layout on the colours.
+  for (const [width, colorScheme] of [
+    [360, "light"],
+    [768, "dark"],
+    [1440, "light"]
+  ] as const) {
+    it.effect(`is accessible, keeps to the origin and its width at ${width} px, ${colorScheme}`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* BaseUrl
+        const browser = yield* Browser
+        const visit = yield* browser.visit({ colorScheme, width })
+        const faults: Array<string> = []
+        for (const path of pages) {
+          yield* Effect.promise(() => visit.page.goto(url + path))
+          faults.push(...(yield* accessibilityFaults(visit.page)).map((fault) => `${path}: ${fault}`))
+          const sideways = yield* sidewaysScroll(visit.page)
+          if (sideways > 0) faults.push(`${path} scrolls sideways by ${sideways} px`)
+          assert.isAbove(yield* Effect.promise(() => visit.page.locator("h1").count()), 0, path)
+        }
+        assert.deepStrictEqual(faults, [])
+        assert.deepStrictEqual(
+          visit.complaints.filter((text) => !text.includes("401")),
+          []
+        )
+        assert.deepStrictEqual(
+          visit.requests.filter((address) => !address.startsWith(url) && !address.startsWith("data:")),
+          []
+        )
+      })
+    )
+  }
+
+  it.effect("is under 100 KB over the wire with all that it loads", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      const sizeOf = (path: string) =>
+        Effect.promise(async () => {
+          const answer = await fetch(url + path, { method: "HEAD", headers: { "accept-encoding": "br" } })
+          return Number(answer.headers.get("content-length"))
+        })
+      const loaded = yield* Effect.forEach(["site.css", "site.js", "home.js", "docs.js"].map(asset), sizeOf)
+      for (const path of pages.filter((path) => !path.includes("?"))) {
+        const total = loaded.reduce((sum, size) => sum + size, yield* sizeOf(path))
+        assert.isAbove(total, 2000, path)
+        assert.isBelow(total, 100_000, path)
+      }
+    })
+  )
+
+  it.effect("can be used with the keyboard alone: every control is reached, and shows it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      const { page } = yield* (yield* Browser).visit()
+      for (const path of pages) {
+        yield* Effect.promise(() => page.goto(url + path))
+        const count = yield* Effect.promise(() =>
+          page.evaluate<number>(`(() => {
+            const all = [...document.querySelectorAll("a[href],button,input:not([type=hidden]),textarea,summary")]
+            window.unreached = new Set(all.filter((e) => e.tabIndex >= 0 && e.checkVisibility()))
+            window.unmarked = []
+            addEventListener("focusin", ({ target }) => {
+              window.unreached.delete(target)
+              const style = getComputedStyle(target)
+              if (style.outlineStyle === "none" || style.outlineWidth === "0px") window.unmarked.push(target.outerHTML)
+            })
+            return window.unreached.size
+          })()`)
+        )
+        for (let pressed = 0; pressed < count + 3; pressed++) yield* Effect.promise(() => page.keyboard.press("Tab"))
+        const left = yield* Effect.promise(() =>
+          page.evaluate(`({ unmarked, unreached: [...unreached].map((e) => e.outerHTML) })`)
+        )
+        assert.deepStrictEqual(left, { unmarked: [], unreached: [] }, path)
+      }
+    })
+  )
+
+  it.effect("says the same to whoever has no scripts", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      const { page } = yield* (yield* Browser).visit({ javaScript: false })
+      yield* Effect.promise(() => page.goto(url))
+      assert.isTrue(yield* Effect.promise(() => page.locator("#start noscript pre").first().isVisible()))
+      assert.isTrue(yield* Effect.promise(() => page.getByRole("heading", { name: "Code", exact: true }).isVisible()))
+      assert.strictEqual((yield* request("GET", "/")).status, 200)
+    })
+  )
+})

@@ -1,0 +1,92 @@
+import { assert, it as plain, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { agentMemory, hasTerminal, inTerminal } from "../support/CommandLine.ts"
+import { Bundle } from "../support/ServiceProcess.ts"
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string
+}
+
+const commands = [[], ["serve"], ["migrate"], ["keys"], ["keys", "create"], ["doctor"], ["export"], ["import"]]
+
+if (!hasTerminal) plain.skip("The command line in a terminal: no python3 to make one", () => undefined)
+
+layer(Bundle.layer, { excludeTestServices: true, timeout: "60 seconds" })("The command line", (it) => {
+  it.effect("tells its version", () =>
+    Effect.gen(function* () {
+      const { code, errors, out } = yield* agentMemory(["--version"])
+      assert.deepStrictEqual([code, out, errors], [0, `agent-memory v${version}\n`, ""])
+    })
+  )
+
+  it.effect("explains every command in a pipe, in lines as long as they are", () =>
+    Effect.gen(function* () {
+      for (const command of commands) {
+        const { code, errors, out } = yield* agentMemory([...command, "--help"])
+        assert.deepStrictEqual([code, errors], [0, ""])
+        assert.include(out, ["  agent-memory", ...command].join(" "))
+        assert.notInclude(out, "\u001b")
+      }
+      const { out } = yield* agentMemory(["--help"])
+      for (const [name] of commands) if (name !== undefined) assert.match(out, new RegExp(`^  ${name} +\\S`, "m"))
+      assert.include(out, "Exit codes: 0 done, 1 failed or refused, 2 wrong usage.")
+    })
+  )
+
+  for (const columns of hasTerminal ? [80, 40] : []) {
+    it.effect(`explains itself in a terminal of ${columns} columns, none of its words cut`, () =>
+      Effect.gen(function* () {
+        const words = (text: string) => text.split(/\s+/).join(" ")
+        for (const command of [[], ["export"]]) {
+          const { code, out } = yield* inTerminal(columns, [...command, "--help"])
+          assert.strictEqual(code, 0)
+          // The list of shells is one word.
+          const tooLong = out.split("\n").filter((line) => line.length > columns && !line.includes("<bash|"))
+          assert.deepStrictEqual(tooLong, [])
+          assert.strictEqual(words(out), words((yield* agentMemory([...command, "--help"])).out))
+        }
+      })
+    )
+  }
+
+  it.effect("ends with 2 for wrong usage, and says on standard error what is wrong and where help is", () =>
+    Effect.gen(function* () {
+      const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp, string]> = [
+        [["nonsense"], /nonsense/, "See agent-memory --help."],
+        [["migrate", "--bad"], /--bad/, "See agent-memory migrate --help."],
+        [["import"], /file/, "See agent-memory import --help."],
+        [["export", "--format", "xml"], /xml/, "See agent-memory export --help."],
+        [["keys", "create"], /--email/, "See agent-memory keys create --help."],
+        [["keys", "create", "--email", "Ada <ada@example.com>"], /one plain e-mail address/, "create --help."],
+        [["keys", "create", "--email", "a@b.example", "--name", ""], /name/, "create --help."],
+        [["serve", "now"], /now/, "See agent-memory serve --help."]
+      ]
+      for (const [args, what, help] of wrong) {
+        const { code, errors, out } = yield* agentMemory(args)
+        assert.deepStrictEqual([code, out], [2, ""], args.join(" "))
+        assert.match(errors, what)
+        assert.include(errors, help)
+      }
+    })
+  )
+
+  it.effect("ends with 1 where a command cannot do its work, and says why", () =>
+    Effect.gen(function* () {
+      const cases: ReadonlyArray<readonly [ReadonlyArray<string>, Record<string, string>, string]> = [
+        [["migrate"], { PORT: "x" }, 'PORT is "x"'],
+        [["migrate"], { DATABASE_URL: "postgres://a:hunter2@127.0.0.1:1/b" }, "cannot be used: connect ECONNREFUSED"],
+        [["export"], {}, "There is no API key. Set AGENT_MEMORY_API_KEY, or name a file with --api-key-file."],
+        [["export"], { AGENT_MEMORY_API_KEY: "svc_live_x" }, "mistyped or cut off"],
+        [["export", "--api-key-file", "/none"], {}, "The key cannot be read: ENOENT"],
+        [["export", "--url", "ftp://x"], {}, "--url is ftp://x: expected an address"]
+      ]
+      for (const [args, variables, why] of cases) {
+        const { code, errors, out } = yield* agentMemory(args, { variables })
+        assert.deepStrictEqual([code, out], [1, ""], args.join(" "))
+        assert.include(errors, why)
+        assert.notInclude(errors, "hunter2")
+      }
+    })
+  )
+})

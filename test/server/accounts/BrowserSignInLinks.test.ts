@@ -1,0 +1,51 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { BrowserSignIns } from "../../../src/server/accounts/BrowserSignIns.ts"
+import { Keys } from "../../../src/server/keys/Keys.ts"
+import { begin, byCode, byLink, newEmail, newIp, refusal, returnTo, SignInLayer, verify } from "./SigningIn.ts"
+
+layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Links of sign-ins in a browser", (it) => {
+  it.effect("tell where they lead to the browser that asked, and to no other", () =>
+    Effect.gen(function* () {
+      const signIns = yield* BrowserSignIns
+      const asked = yield* begin()
+      const stranger = yield* begin()
+      const foreign = yield* begin()
+      assert.deepStrictEqual((yield* byLink(asked.token, asked.browser)).returnTo, Option.some(returnTo))
+      for (const browser of [stranger.browser, undefined]) {
+        const shown = Option.getOrThrow(yield* signIns.findLink({ token: foreign.token, browser }))
+        assert.isFalse(shown.isAsking)
+      }
+      assert.isTrue(Option.isNone((yield* byLink(foreign.token, stranger.browser)).returnTo))
+      const unknown = yield* begin()
+      assert.isTrue(Option.isNone((yield* byLink(unknown.token)).returnTo))
+    })
+  )
+
+  it.effect("never sign in the browser that asked when they are opened elsewhere", () =>
+    Effect.gen(function* () {
+      const { browser, code, token } = yield* begin()
+      yield* byLink(token)
+      assert.strictEqual(yield* refusal(byCode(browser, code)), "over")
+    })
+  )
+
+  it.effect("are none of those that were asked for outside a browser", () =>
+    Effect.gen(function* () {
+      const { token } = yield* (yield* Accounts).requestLink({ email: newEmail(), ip: newIp() })
+      assert.isTrue(Option.isNone(yield* (yield* BrowserSignIns).findLink({ token, browser: undefined })))
+      assert.strictEqual((yield* Effect.flip(byLink(token)))._tag, "InvalidToken")
+      yield* verify(token)
+    })
+  )
+
+  it.effect("give a key where one is asked for, which ends the code", () =>
+    Effect.gen(function* () {
+      const { browser, code, token } = yield* begin()
+      const { account_id } = yield* verify(token)
+      assert.lengthOf(yield* (yield* Keys).list(account_id), 1)
+      assert.strictEqual(yield* refusal(byCode(browser, code)), "over")
+    })
+  )
+})

@@ -1,0 +1,55 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { newAccount } from "../../support/TestService.ts"
+import { jsonOf, wire, type WireAnswer } from "../wire/Wire.ts"
+
+/** The addresses that a link answers with, as paths. */
+interface MadeLinks {
+  readonly view: string
+  readonly download: string
+  readonly editable: boolean
+  readonly expires_at: string
+}
+
+/** Makes links of a kind (`row`, `text_field` or `query`). */
+export const makeLinks = Effect.fnUntraced(function* (key: string, kind: string, body: object) {
+  const answer = yield* wire("POST", `/v1/_${kind}_links`, { key, body: JSON.stringify(body) })
+  assert.strictEqual(answer.status, 200, answer.text)
+  const made = jsonOf<{ viewer_url: string; download_url: string; editable: boolean; expires_at: string }>(answer)
+  const links: MadeLinks = {
+    view: new URL(made.viewer_url).pathname,
+    download: new URL(made.download_url).pathname,
+    editable: made.editable,
+    expires_at: made.expires_at
+  }
+  return links
+})
+
+/** A new account with one row of the table `notes`, given as JSON text, and links to it. */
+export const withRow = Effect.fnUntraced(function* (row: string) {
+  const { accountId, apiKey: key } = yield* newAccount
+  const added = yield* wire("POST", "/v1/notes", { key, body: row })
+  assert.strictEqual(added.status, 201, added.text)
+  const { id, updated_at } = jsonOf<{ id: string; updated_at: string }>(added)
+  const links = yield* makeLinks(key, "row", { table: "notes", id })
+  const textLinks = (field: string) => makeLinks(key, "text_field", { table: "notes", id, field })
+  return { accountId, key, id, updated_at, added: added.text, links, textLinks }
+})
+
+/** Saves through a viewer's address. */
+export const save = (view: string, body: string) => wire("PATCH", view, { body })
+
+/** How many versions the row has. */
+export const versionCount = Effect.fnUntraced(function* (key: string, id: string) {
+  const answer = yield* wire("GET", `/v1/notes/versions?id=${id}`, { key })
+  return jsonOf<{ versions: ReadonlyArray<unknown> }>(answer).versions.length
+})
+
+/** The text that a page shows, with its entities undone. */
+export const shownBy = ({ text }: WireAnswer): string =>
+  text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")

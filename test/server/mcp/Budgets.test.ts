@@ -1,0 +1,168 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { callTool, done, newConnection } from "../../support/Mcp.ts"
+import { request, serviceLayer } from "../../support/TestService.ts"
+
+interface Row {
+  readonly id: string
+  readonly n: number
+}
+
+interface Rows {
+  readonly rows: ReadonlyArray<Row>
+  readonly has_more: boolean
+  readonly _service_query_link?: { readonly viewer_url: string; readonly download_url: string }
+}
+
+/** Fields of a number of characters, none of which is long enough for a page of its own. */
+const wide = (length: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: length / 500 }, (_, n) => [`f${n}`, "x".repeat(500)]))
+
+/** Adds rows that are numbered from 0, and of one group. */
+const addRows = Effect.fnUntraced(function* (token: string, count: number, fields: object = {}, table = "t") {
+  for (let start = 0; start < count; start += 100) {
+    const operations = Array.from({ length: Math.min(100, count - start) }, (_, n) => ({
+      action: "add",
+      row: { n: start + n, g: 1, ...fields }
+    }))
+    yield* done(token, "batch", { table, operations })
+  }
+})
+
+const query = (token: string, args: object = {}) =>
+  Effect.map(done(token, "query", { table: "t", ...args }), (answer) => answer as unknown as Rows)
+
+const numbersOf = (rows: ReadonlyArray<Row>) => rows.map(({ n }) => n)
+const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
+  it.effect("42 of query hold whole rows within the budget, and a link to all of them", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 30, wide(2000))
+      const answer = yield* query(token)
+      assert.isTrue(answer.has_more)
+      assert.isAbove(answer.rows.length, 5)
+      assert.isAtMost(JSON.stringify(answer.rows).length, 20_100)
+      assert.deepStrictEqual(numbersOf(answer.rows), upTo(answer.rows.length))
+      const { download_url, viewer_url } = answer._service_query_link!
+      assert.strictEqual((yield* request("GET", new URL(viewer_url).pathname)).status, 200)
+      const whole = yield* request("GET", new URL(download_url).pathname)
+      const all = JSON.parse(whole.text) as Rows
+      assert.deepStrictEqual([numbersOf(all.rows), all.has_more], [upTo(30), false])
+      const few = yield* query(token, { limit: 3 })
+      assert.deepStrictEqual([few.rows.length, few.has_more, few._service_query_link], [3, true, undefined])
+    })
+  )
+
+  it.effect("42 of query have one row at least, however long", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 2, wide(64_000))
+      const answer = yield* query(token)
+      assert.deepStrictEqual([numbersOf(answer.rows), answer.has_more], [[0], true])
+      assert.isDefined(answer._service_query_link)
+      const one = yield* query(token, { filter: { n: 1 } })
+      assert.deepStrictEqual([numbersOf(one.rows), one.has_more, one._service_query_link], [[1], false, undefined])
+    })
+  )
+
+  it.effect("42 of query have a link for a text of more than 4,000 characters, and when they are asked for it", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const hasLink = (args: object) =>
+        Effect.map(query(token, args), ({ _service_query_link }) => _service_query_link !== undefined)
+      yield* addRows(token, 1, { s: "x".repeat(4000) })
+      yield* addRows(token, 1, { s: "x".repeat(4001) }, "long")
+      yield* addRows(token, 1, { s: "\n".repeat(4000), inner: ["x".repeat(4001)] }, "escaped")
+      assert.deepStrictEqual(
+        [
+          yield* hasLink({}),
+          yield* hasLink({ includeLink: true }),
+          yield* hasLink({ includeLink: false }),
+          yield* hasLink({ table: "long" }),
+          yield* hasLink({ table: "escaped" }),
+          yield* hasLink({ table: "never_written", includeLink: true })
+        ],
+        [false, true, false, true, false, true]
+      )
+    })
+  )
+
+  it.effect("42 of versions hold the newest whole ones", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 1, wide(6000))
+      const { id } = (yield* query(token)).rows[0]!
+      for (let n = 1; n < 8; n++) yield* done(token, "update_row", { table: "t", id, patch: { n } })
+      const answer = yield* done(token, "versions", { table: "t", id })
+      const versions = answer["versions"] as ReadonlyArray<{ version: number }>
+      assert.isTrue(answer["has_more"])
+      assert.deepStrictEqual(
+        versions.map(({ version }) => version),
+        [7, 6, 5]
+      )
+    })
+  )
+
+  it.effect("42 of update_where have ids in the place of rows that are left out", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 700, { s: "x".repeat(100) })
+      const args = { table: "t", filter: { g: 1 }, patch: { done: true }, allowMultiple: true, idempotencyKey: "k" }
+      const answer = yield* callTool(token, "update_where", args)
+      assert.isAtMost(answer.content[0]!.text.length, 45_000)
+      const { has_more, ids, rows, updated } = answer.structuredContent as unknown as Rows & {
+        ids: ReadonlyArray<string>
+        updated: number
+      }
+      assert.deepStrictEqual([updated, has_more, ids.length], [700, true, 500])
+      assert.deepStrictEqual(numbersOf(rows), upTo(rows.length))
+      const all = yield* request(
+        "GET",
+        new URL((yield* query(token, { limit: 1000 }))._service_query_link!.download_url).pathname
+      )
+      const expected = (JSON.parse(all.text) as Rows).rows.slice(rows.length, rows.length + 500).map(({ id }) => id)
+      assert.deepStrictEqual(ids, expected)
+      assert.strictEqual((yield* callTool(token, "update_where", args)).content[0]!.text, answer.content[0]!.text)
+      const few = yield* done(token, "update_where", { ...args, filter: { n: 1 }, idempotencyKey: "few" })
+      assert.deepStrictEqual(Object.keys(few), ["updated", "rows"])
+      assert.deepInclude(yield* done(token, "count", { table: "t", filter: { done: true } }), { count: 700 })
+    })
+  )
+
+  it.effect("42 of batch have ids in the place of rows that are left out", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 100, { s: "x".repeat(300) })
+      const { id } = (yield* query(token, { limit: 1 })).rows[0]!
+      const operations = [
+        ...Array.from({ length: 20 }, () => ({ action: "add", row: wide(2000) })),
+        { action: "upsert", key: ["n"], row: { n: 500, ...wide(2000) } },
+        { action: "update_row", id, patch: wide(2000) },
+        { action: "update_where", filter: { g: 1 }, patch: { h: 1 }, allowMultiple: true },
+        { action: "delete", filter: { g: 1 } }
+      ]
+      for (const dryRun of [true, false]) {
+        const answer = yield* callTool(token, "batch", { table: "t", operations, dryRun })
+        const body = answer.structuredContent as unknown as {
+          readonly has_more: boolean
+          readonly results: ReadonlyArray<{ index: number; action: string; result: Record<string, unknown> }>
+        }
+        assert.isTrue(body.has_more)
+        assert.isAtMost(answer.content[0]!.text.length, 32_000)
+        assert.deepStrictEqual(
+          body.results.map(({ action, index }) => [index, action]),
+          operations.map(({ action }, index) => [index, action])
+        )
+        const results = body.results.map(({ result }) => result)
+        assert.hasAllKeys(results[0], ["id", "created_at", "updated_at", ...Object.keys(wide(2000))])
+        assert.hasAllKeys(results[19], ["id"])
+        assert.hasAllKeys(results[20], ["created", "id"])
+        assert.deepStrictEqual(results[21], { id })
+        assert.hasAllKeys(results[22], ["updated", "rows", "ids", "has_more"])
+        assert.deepStrictEqual(results[23], { deleted: 100 })
+      }
+    })
+  )
+})

@@ -1,0 +1,164 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { expect } from "vitest"
+import { serviceLayer } from "../../support/TestService.ts"
+import { narrowed, toolsOf, type ListedTool, type PlainSchema } from "./Listing.ts"
+
+const names = [
+  "add",
+  "query",
+  "batch",
+  "upsert",
+  "update_row",
+  "update_where",
+  "list_tables",
+  "count",
+  "delete",
+  "versions",
+  "restore",
+  "remember",
+  "remember_resource",
+  "remember_code",
+  "remember_markdown",
+  "remember_command",
+  "remember_config",
+  "open_row",
+  "open_text_field"
+]
+
+/** What clients or models stumble over: some drop the tool for it, some the whole list. */
+const forbidden = ["$ref", "$defs", "definitions", "$schema", "oneOf", "allOf", "not", "if"]
+const bounds = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"]
+
+interface Place {
+  readonly at: string
+  readonly schema: PlainSchema
+}
+
+/** Every schema within a schema, with its place. */
+const within = (schema: PlainSchema, at: string): ReadonlyArray<Place> => [
+  { at, schema },
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, member]) => within(member, `${at}/${name}`)),
+  ...(schema.items === undefined ? [] : within(schema.items, `${at}/items`))
+]
+
+/** JSON with each schema that has no parts on a line of its own. */
+const readable = (value: unknown, indent = "\n"): string => {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const isLeaf = Object.values(value).every((part) => typeof part !== "object" || part === null || Array.isArray(part))
+  const isPlainArray = Array.isArray(value) && value.every((item) => typeof item !== "object")
+  if (isPlainArray || (!Array.isArray(value) && isLeaf && !Object.hasOwn(value, "tools"))) return JSON.stringify(value)
+  const inner = `${indent}  `
+  const parts = Array.isArray(value)
+    ? value.map((item) => inner + readable(item, inner))
+    : Object.entries(value).map(([name, part]) => `${inner}${JSON.stringify(name)}: ${readable(part, inner)}`)
+  const [open, close] = Array.isArray(value) ? "[]" : "{}"
+  return `${open}${parts.join()}${indent}${close}`
+}
+
+const faultsOfPlace = ({ at, schema }: Place): ReadonlyArray<string> => {
+  const { description = "", properties = {}, required = [], type } = schema
+  const untold = bounds.filter((bound) => {
+    const value = schema[bound]
+    // A single item or character as the least is told in words: at least one, non-empty.
+    return typeof value === "number" && value > 1 && !description.replaceAll(",", "").includes(String(value))
+  })
+  return [
+    ...forbidden.filter((keyword) => keyword in schema).map((keyword) => `has ${keyword}`),
+    ...("anyOf" in schema ? ["has anyOf"] : []),
+    ...(typeof type === "string" ? [] : [`has the type ${JSON.stringify(type)}`]),
+    ...(at.includes("/") && !at.endsWith("/items") && description === "" ? ["has no description"] : []),
+    ...required.filter((name) => !Object.hasOwn(properties, name)).map((name) => `requires ${name}, which it lacks`),
+    ...untold.map((bound) => `does not tell its ${bound} in words`)
+  ].map((fault) => `${at} ${fault}`)
+}
+
+const faultsOf = ({ annotations, description, inputSchema, name, outputSchema, title }: ListedTool) => {
+  const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
+  return [
+    ...(/^[a-z][a-z0-9_]{0,23}$/.test(name) ? [] : ["its name"]),
+    ...(title.length > 0 ? [] : ["its title"]),
+    ...(description.length >= 1 && description.length <= 1024 ? [] : [`its description of ${description.length}`]),
+    ...hints.filter((hint) => typeof annotations[hint] !== "boolean"),
+    ...(inputSchema.type === "object" && inputSchema["additionalProperties"] === false ? [] : ["its input's root"]),
+    ...(outputSchema.type === "object" ? [] : ["its output's root"]),
+    ...within(inputSchema, "input").flatMap(faultsOfPlace),
+    ...within(outputSchema, "output").flatMap(faultsOfPlace)
+  ].map((fault) => `${name}: ${fault}`)
+}
+
+layer(serviceLayer(), { excludeTestServices: true })("The list of tools", (it) => {
+  it.effect("39 has every tool of the specification once, in one order", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("full")
+      const listed = (yield* toolsOf(token)).map(({ name }) => name)
+      assert.deepStrictEqual(listed.toSorted(), names.toSorted())
+      assert.deepStrictEqual(
+        (yield* toolsOf(token)).map(({ name }) => name),
+        listed
+      )
+    })
+  )
+
+  it.effect("39 describes every tool in a way that all clients and models can read", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("full")
+      assert.deepStrictEqual((yield* toolsOf(token)).flatMap(faultsOf), [])
+    })
+  )
+
+  it.effect("39 hints at what may be lost", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("full")
+      const having = (hint: string) => (tools: ReadonlyArray<ListedTool>) =>
+        tools.filter(({ annotations }) => annotations[hint] === true).map(({ name }) => name)
+      const tools = yield* toolsOf(token)
+      assert.deepStrictEqual(having("readOnlyHint")(tools), ["list_tables", "query", "count", "versions"])
+      assert.deepStrictEqual(having("destructiveHint")(tools), [
+        "upsert",
+        "update_row",
+        "update_where",
+        "batch",
+        "delete",
+        "restore",
+        // With a key they replace what was remembered before.
+        "remember",
+        "remember_resource",
+        "remember_code",
+        "remember_markdown",
+        "remember_command",
+        "remember_config"
+      ])
+      assert.deepStrictEqual(having("openWorldHint")(tools), [])
+    })
+  )
+
+  it.effect("39 takes an idempotencyKey wherever rows are changed, and dryRun where many can be", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("full")
+      const taking = (name: string) => (tools: ReadonlyArray<ListedTool>) =>
+        tools.filter(({ inputSchema }) => Object.hasOwn(inputSchema.properties ?? {}, name)).map((tool) => tool.name)
+      const tools = yield* toolsOf(token)
+      const changing = names.filter((name) => !/^(query|count|list_tables|versions|open_.*)$/.test(name))
+      assert.deepStrictEqual(taking("idempotencyKey")(tools).toSorted(), changing.toSorted())
+      assert.deepStrictEqual(taking("dryRun")(tools), ["update_where", "batch", "delete"])
+    })
+  )
+
+  for (const access of ["full", "read"] as const) {
+    it.effect(`39 is what was agreed on, for the access ${access}`, () =>
+      Effect.gen(function* () {
+        const { token } = yield* narrowed(access)
+        const listed = readable({ tools: yield* toolsOf(token) })
+        yield* Effect.promise(() => expect(`${listed}\n`).toMatchFileSnapshot(`tools.${access}.json`))
+      })
+    )
+  }
+
+  it.effect("39 is the same for some tables as for all of them", () =>
+    Effect.gen(function* () {
+      const tools = yield* toolsOf((yield* narrowed("tables")).token)
+      assert.deepStrictEqual(tools, yield* toolsOf((yield* narrowed("full")).token))
+    })
+  )
+})

@@ -1,0 +1,28 @@
+/** What an MCP client may rely on once it is let in, by number; each is a test that begins with it. */
+export const requirements: Readonly<Record<number, string>> = {
+  13: "a client of any dated revision is answered in its own, and a newer one in the newest with a handshake",
+  14: "notifications are taken without an answer, and a ping is answered",
+  15: "no handshake is needed, nor a version",
+  16: "a version that never was is refused",
+  17: "sessions and event ids of earlier days are ignored",
+  18: "a method that is not offered is unknown",
+  19: "a body that is no message is refused in the words of HTTP and JSON-RPC, and a legal one is not too large",
+  20: "whatever a client says that it accepts, it is served",
+  21: "the address works with a slash at its end, without a redirect",
+  22: "the server tells of itself and of the revisions it speaks",
+  23: "the list of tools may be kept for a while by its reader alone, and has one order",
+  24: "headers and message agree, or the request is refused",
+  25: "a modern request says its revision and what its client can do, and need not say who it is",
+  26: "an unknown revision is told the known ones, and an unknown method is not found",
+  27: "a call whose client goes away is given up",
+  28: "a subscription is acknowledged with nothing to notify of, as no list changes, and ended at once: none is held open",
+  39: "every tool is declared as all known clients can take it",
+  40: "a result is its own text, fits its schema and keeps every value",
+  41: "a refused call says what is wrong and where, and nothing of the inside",
+  42: "a result that is too long for a model is cut between rows, and a link leads to all of it",
+  43: "a connection neither sees nor runs the tools it may not use",
+  44: "limits of calls are told to the model, and floods to the client",
+  45: "connections of different people never meet",
+  46: "a stop loses no call and no sign-in, and several instances are as one",
+  47: "refusals and discovery are quick, and so are calls"
+}

@@ -1,0 +1,25 @@
+/** What an MCP client may rely on when it connects, by number; each is a test that begins with it. */
+export const requirements: Readonly<Record<number, string>> = {
+  1: "the protected resource is described at the root and beside /mcp",
+  2: "the authorization server is described at the root and beside /mcp, with what it really does",
+  3: "every other well-known address is a JSON 404",
+  4: "no header of a request changes an address that is given out",
+  5: "a call without a token is sent to the sign-in",
+  6: "GET and DELETE need a token too, and are then not allowed",
+  7: "every token that does not open /mcp is told to be invalid, whatever is wrong with it",
+  8: "a token counts in the Authorization header alone, whatever the scheme's case",
+  9: "a browser's session and a mailed link open nothing at /mcp",
+  10: "browsers may ask before they call, without a token",
+  11: "every answer of /mcp shows its headers to pages that may call it",
+  12: "pages of foreign origins are refused before anything else",
+  29: "clients register, and unused registrations expire",
+  30: "clients may describe themselves in a document, which is fetched with care",
+  31: "a faulty request to /authorize is answered where it is safe to",
+  32: "a person sees who asks for what, and nothing is decided for them",
+  33: "the decision is sent to the client once",
+  34: "a code is exchanged once, by its client alone",
+  35: "refresh tokens rotate, with a grace for parallel refreshes",
+  36: "a client can give its tokens back, and no other's",
+  37: "only hashes are stored, and no secret is logged",
+  38: "a person ends a connection, and it is over at once"
+}

@@ -1,0 +1,117 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { promisify } from "node:util"
+import { curlOf, fetchOf } from "../../../src/server/pages/docs/Examples.ts"
+import { groups } from "../../../src/server/pages/docs/OpenApi.ts"
+import { explanations } from "../../../src/server/pages/docs/Explanations.ts"
+import { sitePaths } from "../../../src/server/pages/site/SitePaths.ts"
+import { BaseUrl, bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+
+const run = promisify(execFile)
+
+// The contract declares only what an operation can answer; the source also has what answers before any operation does.
+const source = readFileSync(new URL("../../../src/domain/Problem.ts", import.meta.url), "utf8")
+const codes = [...source.matchAll(/members\("([a-z_]+)"/g)].flatMap(([, code]) => code ?? [])
+
+const suite = layer(serviceLayer({ LIMIT_TABLES: "7" }), { excludeTestServices: true, timeout: 60_000 })
+
+suite("The site", (it) => {
+  it.effect("is cached briefly, checked by ETag, and says what browsers may load", () =>
+    Effect.gen(function* () {
+      for (const path of sitePaths) {
+        const answer = yield* request("GET", path)
+        assert.strictEqual(answer.status, 200, path)
+        assert.strictEqual(answer.headers.get("cache-control"), "public, max-age=60", path)
+        assert.strictEqual(answer.headers.get("x-content-type-options"), "nosniff", path)
+        assert.notMatch(answer.headers.get("content-security-policy") ?? "*", /unsafe|\*|https?:/, path)
+        const headers = { "if-none-match": answer.headers.get("etag") ?? "" }
+        assert.strictEqual((yield* request("GET", path, { headers })).status, 304, path)
+      }
+    })
+  )
+
+  it.effect("takes its limits from the settings", () =>
+    Effect.gen(function* () {
+      for (const path of ["/", "/llms.md"]) {
+        const { text } = yield* request("GET", path)
+        assert.match(text, /Tables in an account(?:<\/th><td>|: )7\b/, path)
+      }
+    })
+  )
+
+  it.effect("P30 builds every address from BASE_URL, whatever the request says", () =>
+    Effect.gen(function* () {
+      for (const path of sitePaths) {
+        const { text } = yield* request("GET", path, { headers: { "x-forwarded-host": "evil.example" } })
+        assert.notInclude(text, "evil.example", path)
+      }
+    })
+  )
+
+  it.effect("keeps private pages out of search engines", () =>
+    Effect.gen(function* () {
+      const { text } = yield* request("GET", "/robots.txt")
+      for (const path of ["/sign-in", "/view/", "/download/"]) assert.include(text, `Disallow: ${path}\n`)
+    })
+  )
+
+  it.effect("explains every error code at the anchor that a problem's type names", () =>
+    Effect.gen(function* () {
+      const { text } = yield* request("GET", "/docs/errors")
+      const document = bodyOf<{
+        components: { schemas: Record<string, { properties?: { type?: { enum?: Array<string> } } }> }
+      }>(yield* request("GET", "/openapi.json"))
+      const declared = Object.values(document.components.schemas).flatMap(
+        ({ properties }) => properties?.type?.enum ?? []
+      )
+      const types = declared.filter((type) => type.startsWith("/docs/errors#"))
+      assert.isAbove(types.length, 20)
+      for (const code of [...types.map((type) => type.slice("/docs/errors#".length)), ...codes]) {
+        assert.include(text, `id="${code}"`)
+        assert.isDefined(explanations[code], code)
+      }
+    })
+  )
+
+  it.effect("gives curl lines and fetch calls that run as they are", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      for (const operation of groups().flatMap(({ operations }) => operations)) {
+        for (const kind of ["curl", "fetch"] as const) {
+          const { apiKey } = yield* newAccount
+          const row = bodyOf<{ id: string }>(
+            yield* request("POST", "/v1/tasks", { key: apiKey, body: '{"title":"Buy milk","done":false}' })
+          )
+          yield* request("POST", "/v1/tasks/update_row", {
+            key: apiKey,
+            body: `{"id":"${row.id}","patch":{"done":false,"n":1}}`
+          })
+          const keys = bodyOf<{ keys: ReadonlyArray<{ id: string }> }>(
+            yield* request("GET", "/v1/_keys", { key: apiKey })
+          )
+          const link = bodyOf<{ dev_magic_link: string }>(
+            yield* request("POST", "/auth/magic-link", {
+              body: `{"email":"${kind}-${operation.operationId}@example.com"}`
+            })
+          )
+          const env = {
+            PATH: "/usr/bin:/bin",
+            AGENT_MEMORY_API_KEY: apiKey,
+            ROW_ID: row.id,
+            KEY_ID: keys.keys[0]?.id ?? "",
+            TOKEN: new URL(link.dev_magic_link).searchParams.get("token") ?? ""
+          }
+          const script = kind === "curl" ? `${curlOf(operation, url)} -sS --fail-with-body` : fetchOf(operation, url)
+          const [program, ...options] =
+            kind === "curl" ? ["/bin/sh", "-c"] : [process.execPath, "--input-type=module", "-e"]
+          const { stdout } = yield* Effect.promise(() => run(program, [...options, script], { env }))
+          assert.notInclude(stdout, "/docs/errors#", `${kind} ${operation.operationId}: ${stdout}`)
+          assert.notInclude(stdout, "code:", `${kind} ${operation.operationId}: ${stdout}`)
+          assert.isNotEmpty(stdout)
+        }
+      }
+    })
+  )
+})

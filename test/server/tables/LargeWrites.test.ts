@@ -1,0 +1,88 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { facetsOf } from "../../../src/domain/facets/Facets.ts"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Rows } from "../../../src/server/tables/Rows.ts"
+import { WritesRepo } from "../../../src/server/tables/WritesRepo.ts"
+import { callerNow } from "../../support/Instances.ts"
+import { newAccount, servicesLayer } from "../../support/TestService.ts"
+
+const json = JsonText.trusted
+
+/** Ten rows of 9 KB in an account that may hold 100 KB, so that a batch may answer 200 KB and a mebibyte. */
+const filled = Effect.gen(function* () {
+  const { accountId } = yield* newAccount
+  const rowWrites = yield* RowWrites
+  const caller = yield* callerNow(accountId, "big")
+  const row = json(JSON.stringify({ a: 1, b: 2, text: "x".repeat(9000) }))
+  yield* rowWrites.batch(
+    caller,
+    Array.from({ length: 10 }, () => ({ action: "add", row }) as const)
+  )
+  return { accountId, caller, rowWrites }
+})
+
+const updateAll = (patch: string, filter = '{"a":1}') =>
+  ({ action: "update_where", filter: json(filter), patch: json(patch), allowMultiple: true }) as const
+
+const textOf = Effect.fnUntraced(function* (accountId: string) {
+  const rows = yield* Rows
+  return (yield* rows.query(accountId, "big", { filter: undefined, sort: undefined, limit: 100 })).text
+})
+
+const services = Layer.provideMerge(WritesRepo.layer, servicesLayer({ LIMIT_STORAGE_BYTES: "100000" }))
+
+layer(services, { excludeTestServices: true })("Small requests that touch much", (it) => {
+  it.effect("are refused as a batch whose answer would outgrow the account, and change nothing", () =>
+    Effect.gen(function* () {
+      const { accountId, caller, rowWrites } = yield* filled
+      const before = yield* textOf(accountId)
+      const operations = Array.from({ length: 20 }, (_, n) => updateAll(`{"n":${n}}`))
+      const refused = yield* Effect.result(rowWrites.batch(caller, operations))
+      assert.isTrue(Result.isFailure(refused))
+      assert.deepInclude(Result.isFailure(refused) ? refused.failure : {}, {
+        status: 413,
+        code: "request_too_large",
+        operation: 13
+      })
+      assert.strictEqual(yield* textOf(accountId), before)
+      const answer = yield* rowWrites.batch(caller, operations.slice(0, 13))
+      assert.isAbove(answer.body.bytes, 1_100_000)
+    })
+  )
+
+  it.effect("are each answered when many of them come at once", () =>
+    Effect.gen(function* () {
+      const { accountId, caller, rowWrites } = yield* filled
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 40 }, (_, n) => n),
+        (n) => rowWrites.write(caller, updateAll(`{"n${n}":${n}}`)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(answers.length, 40)
+      const { rows } = JSON.parse(yield* textOf(accountId)) as { rows: ReadonlyArray<Record<string, unknown>> }
+      for (const row of rows) {
+        for (let n = 0; n < 40; n++) assert.strictEqual(row[`n${n}`], n)
+      }
+    })
+  )
+
+  it.effect("read a row once, in however many ways they name it", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* filled
+      const repo = yield* WritesRepo
+      const { rows } = yield* repo.rows(
+        accountId,
+        ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'].map((filter) => ({
+          table: "big",
+          id: undefined,
+          createdAt: undefined,
+          updatedAt: undefined,
+          fields: facetsOf(json(filter))
+        }))
+      )
+      assert.strictEqual(rows.length, 10)
+    })
+  )
+})

@@ -1,0 +1,13 @@
+import { assert, describe, it } from "@effect/vitest"
+import { makeToken, tokenBytes } from "../../../src/domain/Token.ts"
+import { AccountId } from "../../../src/domain/Account.ts"
+import { withoutSecrets } from "../../../src/server/telemetry/Secrets.ts"
+
+describe("Text that is written down", () => {
+  it("holds no token of a link, however its address is spelled", () => {
+    const token = makeToken(AccountId.make("a".repeat(20)), new Uint8Array(tokenBytes).fill(7))
+    for (const address of [`/view/${token}`, `/v%69ew/${token}/data`, `/download/${token}`, `opened ${token}, twice`]) {
+      assert.notInclude(withoutSecrets(address), token)
+    }
+  })
+})

@@ -1,0 +1,15 @@
+import { layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { isBudgetSpent } from "../../support/LongBudget.ts"
+import { serviceLayer } from "../../support/TestService.ts"
+import { fuzz } from "./FuzzRun.ts"
+
+layer(serviceLayer(), { excludeTestServices: true })("Many random requests", (it) => {
+  it.effect("P19, P20 get what their operation declares, as it is described", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < 15 && !(yield* isBudgetSpent); round++) {
+        yield* fuzz(1000, round + 100)
+      }
+    })
+  )
+})

@@ -1,0 +1,127 @@
+import { assert, layer } from "@effect/vitest"
+import { Config, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomFrom, pick, type Random } from "../domain/json/RandomJson.ts"
+import { DatabaseUrl } from "../support/Database.ts"
+import { countersFault } from "../support/ModelRun.ts"
+import { residentMegabytes } from "../support/Memory.ts"
+import { Bundle } from "../support/ServiceProcess.ts"
+import { serviceLayer } from "../support/TestService.ts"
+import { makeInstance, type Instance } from "./Instances.ts"
+import { play, type Totals } from "./Load.ts"
+
+const limits = { tables: 3, rows: 6, storage: 900, row: 300, batch: 6, versions: 3 }
+const variables = {
+  BASE_URL: "http://localhost:3000",
+  LIMIT_TABLES: "3",
+  LIMIT_ROWS_PER_TABLE: "6",
+  LIMIT_STORAGE_BYTES: "900",
+  LIMIT_ROW_BYTES: "300",
+  LIMIT_BATCH_OPERATIONS: "6",
+  LIMIT_VERSIONS_PER_ROW: "3",
+  LOG_LEVEL: "fatal"
+}
+
+const workers = 6
+const mostGrowth = 64
+
+const pause = (milliseconds: number) => Effect.sleep(`${milliseconds} millis`)
+
+const endBackends = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'agent-memory'
+  `.pipe(Effect.ignore)
+})
+
+/** The faults, each of one instance, so that there is always one that can answer. */
+const faults = {
+  "network cut": ({ network }: Instance, random: Random) =>
+    Effect.andThen(network.cut, Effect.andThen(pause(200 + random(2000)), network.resume)),
+  "network silent": ({ network }: Instance, random: Random) =>
+    Effect.andThen(network.stall, Effect.andThen(pause(200 + random(4000)), network.resume)),
+  "connections ended": () => endBackends,
+  "kill -9": (instance: Instance) => instance.restart("SIGKILL"),
+  SIGTERM: (instance: Instance) => instance.restart("SIGTERM")
+}
+type FaultName = keyof typeof faults
+
+layer(Layer.mergeAll(Bundle.layer, serviceLayer(variables)), { excludeTestServices: true })("Two processes", (it) => {
+  it.effect("answer as the model does under load and faults, and keep exact counters and flat memory", () =>
+    Effect.gen(function* () {
+      const minutes = yield* Config.withDefault(Config.Finite("SOAK_MINUTES"), 2)
+      const seed = yield* Config.withDefault(Config.Int("SOAK_SEED"), Date.now() % 1_000_000_000)
+      const { url } = yield* DatabaseUrl
+      const instances = [yield* makeInstance(url, variables), yield* makeInstance(url, variables)]
+      const start = performance.now()
+      const passed = () => performance.now() - start
+      const length = minutes * 60_000
+      const totals: Totals = { operations: 0, repeats: 0, accounts: [] }
+      const counts = new Map<FaultName, number>()
+      let slowestRestart = 0
+      const memory = () => instances.map((instance) => residentMegabytes(instance.process().pid) ?? 0)
+      const say = (text: string) => Effect.sync(() => process.stdout.write(`${text}\n`))
+      yield* say(`${minutes} minutes, SOAK_SEED=${seed}, service at ${instances.map((one) => one.url).join(" and ")}`)
+
+      // In the last third no process ends, so that its memory can be judged.
+      const isSettled = () => passed() > (length * 2) / 3
+      const random = randomFrom(seed)
+      const breakThings = Effect.gen(function* () {
+        while (passed() < length - 5000) {
+          yield* pause(1000 + random(4000))
+          const names = Object.keys(faults) as Array<FaultName>
+          const name = pick(random, isSettled() ? names.slice(0, 3) : names)
+          const took = yield* faults[name](pick(random, instances), random)
+          if (typeof took === "number") slowestRestart = Math.max(slowestRestart, took)
+          counts.set(name, (counts.get(name) ?? 0) + 1)
+        }
+      })
+      const report = Effect.suspend(() => {
+        const told = [...counts].map(([name, count]) => `${count} × ${name}`).join(", ")
+        return say(
+          `${Math.round(passed() / 1000)} s: ${totals.operations} operations on ${totals.accounts.length} accounts, ${totals.repeats} repeats; ${told}; ${memory().join(" and ")} MB`
+        )
+      })
+      let early: ReadonlyArray<number> = []
+      const watch = Effect.gen(function* () {
+        while (true) {
+          yield* pause(10_000)
+          yield* report
+          if (early.length === 0 && passed() > length * 0.72) early = memory()
+        }
+      })
+      const load = Effect.forEach(
+        Array.from({ length: workers }, (_, worker) => seed + worker + 1),
+        (one) =>
+          play(
+            instances.map((instance) => instance.url),
+            limits,
+            one,
+            totals,
+            () => passed() > length
+          ),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.raceFirst(
+        Effect.all([load, breakThings], { concurrency: "unbounded" }),
+        Effect.forever(watch)
+      ).pipe(Effect.timeout(length + 120_000))
+      yield* report
+
+      for (const accountId of totals.accounts) assert.isUndefined(yield* countersFault(accountId), accountId)
+      const sql = yield* SqlClient.SqlClient
+      const [open] = yield* sql<{ count: number }>`
+        SELECT count(*)::integer AS count FROM pg_stat_activity
+        WHERE datname = current_database() AND state LIKE 'idle in transaction%'
+      `
+      assert.strictEqual(open!.count, 0)
+      const late = memory()
+      const growth = late.map((now, index) => now - (early[index] ?? now))
+      yield* say(`Slowest restart: ${Math.round(slowestRestart)} ms. Growth of memory: ${growth.join(" and ")} MB.`)
+      for (const grown of growth) assert.isBelow(grown, mostGrowth, "memory is not flat")
+      assert.isBelow(slowestRestart, 20_000)
+      assert.isAbove(totals.operations, 0)
+    })
+  )
+})

@@ -1,0 +1,85 @@
+import { Config, Effect, Option } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { tmpdir } from "node:os"
+import { Bundle } from "./ServiceProcess.ts"
+
+/** What a command did, its two outputs apart; in a terminal both are one. */
+interface Ran {
+  readonly code: number | null
+  readonly stdout: Buffer
+  readonly out: string
+  readonly errors: string
+}
+
+interface RunOptions {
+  readonly variables?: Readonly<Record<string, string>>
+  readonly folder?: string
+  readonly input?: string | Uint8Array
+}
+
+const runProgram = Effect.fnUntraced(function* (
+  program: string,
+  args: ReadonlyArray<string>,
+  { folder = tmpdir(), input = "", variables = {} }: RunOptions
+) {
+  const path = yield* Effect.orDie(Config.option(Config.String("PATH")))
+  return yield* Effect.callback<Ran>((resume) => {
+    const child = spawn(program, args, {
+      cwd: folder,
+      stdio: "pipe",
+      env: { PATH: Option.getOrElse(path, () => ""), ...variables }
+    })
+    const out: Array<Buffer> = []
+    let errors = ""
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk))
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text))
+    child.stdin.on("error", () => undefined)
+    child.stdin.end(input)
+    child.once("close", (code) => {
+      const stdout = Buffer.concat(out)
+      resume(Effect.succeed({ code, stdout, out: stdout.toString(), errors }))
+    })
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+})
+
+/** Runs the command line as scripts do, with pipes and with these variables and none of the caller's. */
+export const agentMemory = Effect.fnUntraced(function* (args: ReadonlyArray<string>, options: RunOptions = {}) {
+  const { file } = yield* Bundle
+  return yield* runProgram(process.execPath, [file, ...args], options)
+})
+
+// Prints what the terminal shows, byte by byte, and ends as the command does.
+const terminal = `
+import fcntl, os, pty, struct, sys, termios
+columns = int(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+while True:
+    try:
+        data = os.read(fd, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    sys.stdout.buffer.write(data)
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`
+
+/** Whether this machine can give a command a terminal; where it can't, say so and skip. */
+export const hasTerminal: boolean = spawnSync("python3", ["-c", "import pty"]).status === 0
+
+/** Runs the command line in a terminal of so many columns; `out` is all that was written to it. */
+export const inTerminal = Effect.fnUntraced(function* (
+  columns: number,
+  args: ReadonlyArray<string>,
+  options: RunOptions = {}
+) {
+  const { file } = yield* Bundle
+  const ran = yield* runProgram("python3", ["-c", terminal, String(columns), process.execPath, file, ...args], options)
+  return { ...ran, out: ran.out.replaceAll("\r\n", "\n") }
+})

@@ -1,0 +1,156 @@
+import { Effect } from "effect"
+import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { join } from "node:path"
+
+/**
+ * What befalls one statement: PostgreSQL refuses it with this SQLSTATE, its connection breaks before it arrives, or
+ * after it was carried out and before that is answered, as a lost answer to COMMIT.
+ */
+export type StatementFault = { readonly refusedWith: string } | "dropped" | "lost"
+
+/** A network between the service and PostgreSQL that counts statements, and lets one of them meet a fault. */
+export interface FaultyNetwork {
+  /** The database's address through this network. */
+  readonly url: string
+  /** Lets the `nth` statement from now on, counted from 1, meet the fault. */
+  readonly arm: (nth: number, fault: StatementFault) => void
+  /** Ends the waiting for that statement; gives whether it came. */
+  readonly disarm: () => boolean
+}
+
+const messageLength = (bytes: Buffer, offset: number): number | undefined =>
+  bytes.length < offset + 4 ? undefined : bytes.readInt32BE(offset) + offset
+
+/** The whole messages of a stream, with its type where it has one; the client's first message has none. */
+class Messages {
+  private rest: Buffer = Buffer.alloc(0)
+  private hasTypes: boolean
+
+  constructor(hasTypes: boolean) {
+    this.hasTypes = hasTypes
+  }
+
+  take(chunk: Buffer): ReadonlyArray<{ readonly type: string; readonly bytes: Buffer }> {
+    this.rest = Buffer.concat([this.rest, chunk])
+    const taken: Array<{ readonly type: string; readonly bytes: Buffer }> = []
+    while (true) {
+      const offset = this.hasTypes ? 1 : 0
+      const length = messageLength(this.rest, offset)
+      if (length === undefined || this.rest.length < length) return taken
+      const type = this.hasTypes ? String.fromCharCode(this.rest[0]!) : ""
+      taken.push({ type, bytes: this.rest.subarray(0, length) })
+      this.rest = this.rest.subarray(length)
+      this.hasTypes = true
+    }
+  }
+}
+
+const message = (type: string, text: string): Buffer => {
+  const head = Buffer.from(`${type}\0\0\0\0`)
+  head.writeInt32BE(Buffer.byteLength(text) + 4, 1)
+  return Buffer.concat([head, Buffer.from(text)])
+}
+
+/** A statement that fails as told, in the place of another. */
+const failing = (sqlState: string): Buffer =>
+  message("Q", `DO $$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${sqlState}'; END$$\0`)
+
+/** What PostgreSQL answers when it refuses a COMMIT, which ends the transaction. */
+const refusedCommit = (sqlState: string): Buffer =>
+  Buffer.concat([message("E", `SERROR\0VERROR\0C${sqlState}\0Mrefused\0\0`), message("Z", "I")])
+
+/** Puts a network that can break any statement in front of a database, until the scope closes. */
+export const makeFaultyNetwork = Effect.fnUntraced(function* (databaseUrl: string) {
+  const url = new URL(databaseUrl)
+  const folder = url.searchParams.get("host")
+  const port = Number(url.port === "" ? 5432 : url.port)
+  const sockets = new Set<Socket>()
+  let armed: { left: number; readonly fault: StatementFault } | undefined
+
+  /** The fault of the statement that ends here, if it is the one. */
+  const faultNow = (): StatementFault | undefined => {
+    if (armed === undefined || armed.left === 0 || --armed.left > 0) return undefined
+    return armed.fault
+  }
+
+  const server = createServer((client) => {
+    const upstream = folder === null ? connect(port, url.hostname) : connect(join(folder, `.s.PGSQL.${port}`))
+    const [fromClient, fromServer] = [new Messages(false), new Messages(true)]
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on("error", end)
+      socket.on("close", () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    // PostgreSQL says that it is ready once after the start, and then once for each statement.
+    let statements = 0
+    let ready = -1
+    let lost = Infinity
+    let commit: { readonly statement: number; readonly refusedWith: string } | undefined
+    let statement: Array<Buffer> = []
+    const prepared = new Map<string, string>()
+    let text = ""
+    client.on("data", (chunk: Buffer) => {
+      for (const { bytes, type } of fromClient.take(chunk)) {
+        statement.push(bytes)
+        // Parse names a statement, and Bind the portal and then the statement that it is of.
+        const [first = "", second = ""] = bytes.toString("latin1", 5).split("\0", 2)
+        if (type === "P") prepared.set(first, second)
+        if (type === "B") text = prepared.get(second) ?? ""
+        if (type === "S" || type === "Q") {
+          statements++
+          const fault = faultNow()
+          if (fault === "dropped") return end()
+          if (fault === "lost") lost = statements
+          if (typeof fault === "object") {
+            const isCommit = text === "COMMIT"
+            if (isCommit) commit = { statement: statements, refusedWith: fault.refusedWith }
+            statement = [isCommit ? message("Q", "ROLLBACK\0") : failing(fault.refusedWith)]
+          }
+        } else if (!["", "p", "H", "X"].includes(type)) continue
+        upstream.write(Buffer.concat(statement))
+        statement = []
+      }
+    })
+    upstream.on("data", (chunk: Buffer) => {
+      for (const { bytes, type } of fromServer.take(chunk)) {
+        if (type === "Z" && ++ready === lost) return end()
+        const isOfCommit = commit !== undefined && ready >= commit.statement - 1
+        if (!isOfCommit && ready < lost - 1) client.write(bytes)
+        if (isOfCommit && type === "Z") {
+          client.write(refusedCommit(commit!.refusedWith))
+          commit = undefined
+        }
+      }
+    })
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () =>
+      Effect.callback<void>((resume) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resume(Effect.void))
+      })
+  )
+  url.hostname = "127.0.0.1"
+  url.port = String((server.address() as AddressInfo).port)
+  url.searchParams.delete("host")
+  const network: FaultyNetwork = {
+    url: url.href,
+    arm: (nth, fault) => {
+      armed = { left: nth, fault }
+    },
+    disarm: () => {
+      const came = armed?.left === 0
+      armed = undefined
+      return came
+    }
+  }
+  return network
+})
