@@ -35,7 +35,13 @@ layer(Packed.layer, { excludeTestServices: true, timeout: seconds })("The packag
       const { checkout, files, project } = yield* Packed
       for (const path of files) {
         const text = readFileSync(join(project, "node_modules/agent-memory", path), "latin1")
-        for (const place of [root, relative(checkout, root), checkout, "sourceMappingURL=main", "/node_modules/.cache/"]) {
+        for (const place of [
+          root,
+          relative(checkout, root),
+          checkout,
+          "sourceMappingURL=main",
+          "/node_modules/.cache/"
+        ]) {
           assert.isFalse(text.includes(place), `${path} has ${place}`)
         }
       }

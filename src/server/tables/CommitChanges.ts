@@ -12,6 +12,9 @@ const when = (isNeeded: boolean, part: () => Statement.Fragment): ReadonlyArray<
 /**
  * The one statement that stores a group of writes: one round trip, one commit. It changes nothing unless the account
  * is still at the revision that the changes were computed from and no idempotency key of theirs is taken.
+ *
+ * What is looked up by a list of keys is behind LIMIT, as in {@link WritesRepo}: PostgreSQL then looks up one key after
+ * another. A join it may plan as a search through all of the account's rows, and keep doing so while the account grows.
  */
 export const makeCommit = (sql: SqlClient.SqlClient) =>
   Effect.fn("WritesRepo.commit")(function* (
@@ -36,15 +39,18 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
 
     const staleVersions = () => sql`
       stale_versions AS (
-        SELECT v.table_name, v.row_id, v.version, v.bytes
+        SELECT v.account_id, v.ctid, v.bytes
         FROM unnest(
           ${texts(pruned.map((row) => row.place.table))}::text[],
           ${texts(pruned.map((row) => row.place.id))}::text[],
           ${integers(pruned.map((row) => row.lastVersion - versionsPerRow))}::integer[]
         ) AS p (table_name, id, last_pruned)
-        JOIN versions v
-          ON v.account_id = ${accountId} AND v.table_name = p.table_name AND v.row_id = p.id
-          AND v.version <= p.last_pruned
+        CROSS JOIN LATERAL (
+          SELECT account_id, ctid, bytes
+          FROM versions
+          WHERE account_id = ${accountId} AND table_name = p.table_name AND row_id = p.id AND version <= p.last_pruned
+          OFFSET 0
+        ) v
       )`
 
     const newRecords = () => sql`
@@ -60,7 +66,12 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
       ), old_records AS (
         SELECT i.bytes, i.created_at > memory_now() - make_interval(hours => ${idempotencyHours}::integer) AS is_kept
         FROM new_records r
-        JOIN idempotency_records i ON i.account_id = ${accountId} AND i.scope = r.scope AND i.key = r.key
+        CROSS JOIN LATERAL (
+          SELECT i.bytes, i.created_at
+          FROM idempotency_records i
+          WHERE i.account_id = ${accountId} AND i.scope = r.scope AND i.key = r.key
+          LIMIT 1
+        ) i
       )`
 
     const storedVersions = () => sql`
@@ -75,7 +86,12 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
         ${texts(stored.map((one) => one.changedBy))}::text[],
         ${times(stored.map((one) => one.archivedAt))}::timestamptz[]
       ) AS v (table_name, seq, row_id, version, operation, changed_by, archived_at)
-      JOIN rows r ON r.account_id = ${accountId} AND r.table_name = v.table_name AND r.seq = v.seq`
+      CROSS JOIN LATERAL (
+        SELECT r.seq, r.created_at, r.updated_at, r.data
+        FROM rows r
+        WHERE r.account_id = ${accountId} AND r.table_name = v.table_name AND r.seq = v.seq
+        LIMIT 1
+      ) r`
 
     const passingVersions = () => sql`
       SELECT table_name, row_id, version, seq, created_at, updated_at, data, octet_length(data) AS bytes, operation,
@@ -127,6 +143,15 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
         )`
     }
 
+    /** Where the row is that an item of `list` names. An account's rows move under its revision only. */
+    const found = (list: "c" | "d") => sql`
+      CROSS JOIN LATERAL (
+        SELECT account_id, ctid
+        FROM rows
+        WHERE account_id = ${accountId} AND table_name = ${sql(list)}.table_name AND seq = ${sql(list)}.seq
+        LIMIT 1
+      ) AS found`
+
     const removed = () => sql`
       removed AS (
         DELETE FROM rows r
@@ -134,7 +159,8 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
           ${texts(deleted.map((row) => row.place.table))}::text[],
           ${bigints(deleted.map((row) => row.place.seq))}::bigint[]
         ) AS d (table_name, seq)
-        WHERE r.account_id = ${accountId} AND r.table_name = d.table_name AND r.seq = d.seq
+        ${found("d")}
+        WHERE r.account_id = found.account_id AND r.ctid = found.ctid
       )`
 
     const changed = () => {
@@ -153,7 +179,8 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
             ${texts(facets.map(({ short }) => short))}::text[]::jsonb[],
             ${texts(facets.map(({ long }) => long))}::text[]::jsonb[]
           ) AS c (table_name, seq, updated_at, last_version, data, facets, long_facets)
-          WHERE r.account_id = ${accountId} AND r.table_name = c.table_name AND r.seq = c.seq
+          ${found("c")}
+          WHERE r.account_id = found.account_id AND r.ctid = found.ctid
         )`
     }
 
@@ -193,8 +220,7 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
       pruned AS (
         DELETE FROM versions v
         USING account a, stale_versions s
-        WHERE v.account_id = ${accountId} AND v.table_name = s.table_name AND v.row_id = s.row_id
-          AND v.version = s.version
+        WHERE v.account_id = s.account_id AND v.ctid = s.ctid
       )`
 
     const counted = () => sql`

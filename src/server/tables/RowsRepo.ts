@@ -29,16 +29,20 @@ export class RowsRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      // Read from a subquery, a filter becomes jsonb once; a bare parameter may be cast again for every row.
+      const containing = (column: "facets" | "long_facets", wanted: string): Statement.Fragment =>
+        sql`${sql(column)} @> (SELECT ${wanted}::text::jsonb)`
+
       const matching = (accountId: string, table: string, filter: Filter | undefined): Statement.Fragment => {
-        const conditions = [sql`account_id = ${accountId}`, sql`table_name = ${table}`]
+        const conditions: Array<Statement.Fragment> = [sql`account_id = ${accountId}`, sql`table_name = ${table}`]
         if (filter?.id !== undefined) conditions.push(sql`id = ${filter.id}`)
         if (filter?.createdAt !== undefined) conditions.push(sql`created_at = ${time(filter.createdAt)}`)
         if (filter?.updatedAt !== undefined) conditions.push(sql`updated_at = ${time(filter.updatedAt)}`)
         if (filter !== undefined && filter.fields.wanted.size > 0) {
-          conditions.push(sql`facets @> ${filter.fields.short}::text::jsonb`)
+          conditions.push(containing("facets", filter.fields.short))
         }
         if (filter !== undefined && filter.fields.long !== null) {
-          conditions.push(sql`long_facets @> ${filter.fields.long}::text::jsonb`)
+          conditions.push(containing("long_facets", filter.fields.long))
         }
         return sql.and(conditions)
       }

@@ -150,7 +150,12 @@ export class WritesRepo extends Context.Service<
                 ${texts(byId.map((selector) => selector.table))}::text[],
                 ${texts(byId.map((selector) => selector.id!))}::text[]
               ) AS s (table_name, id)
-              JOIN rows r ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.id = s.id
+              CROSS JOIN LATERAL (
+                SELECT r.table_name, r.seq
+                FROM rows r
+                WHERE r.account_id = a.account_id AND r.table_name = s.table_name AND r.id = s.id
+                LIMIT 1
+              ) r
               UNION
               SELECT r.table_name, r.seq
               FROM unnest(
@@ -166,8 +171,12 @@ export class WritesRepo extends Context.Service<
                 AND (s.created_at IS NULL OR r.created_at = s.created_at)
                 AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
             ) AS places
-            JOIN rows r
-              ON r.account_id = a.account_id AND r.table_name = places.table_name AND r.seq = places.seq
+            CROSS JOIN LATERAL (
+              SELECT *
+              FROM rows r
+              WHERE r.account_id = a.account_id AND r.table_name = places.table_name AND r.seq = places.seq
+              LIMIT 1
+            ) r
           ) r ON true
           WHERE a.account_id = ${accountId}
         `
@@ -229,7 +238,12 @@ export class WritesRepo extends Context.Service<
               ${texts(wanted.map((one) => one.scope))}::text[],
               ${texts(wanted.map((one) => one.key))}::text[]
             ) AS s (scope, key)
-            JOIN idempotency_records i ON i.account_id = a.account_id AND i.scope = s.scope AND i.key = s.key
+            CROSS JOIN LATERAL (
+              SELECT i.scope, i.key, i.request_hash, i.answer, i.created_at
+              FROM idempotency_records i
+              WHERE i.account_id = a.account_id AND i.scope = s.scope AND i.key = s.key
+              LIMIT 1
+            ) i
           ) i ON true
           WHERE a.account_id = ${accountId}
         `
