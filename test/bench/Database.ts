@@ -24,6 +24,8 @@ export interface Server {
   readonly description: string
   /** Makes an empty database and gives its address; they are dropped at the end. */
   readonly database: (name: string) => Promise<string>
+  /** Takes the dead rows away and the statistics anew, in every database: what a server does by itself within minutes. */
+  readonly settle: () => Promise<void>
   /** What the server's processes used since they started, in microseconds; undefined where they are not to be seen. */
   readonly cpu: () => number | undefined
   readonly close: () => Promise<void>
@@ -96,13 +98,17 @@ export const openServer = async (): Promise<Server> => {
     )
   )
   const names: Array<string> = []
+  const addressOf = (name: string) => Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href
   return {
     description: `PostgreSQL ${String(settings!["version"]).split(" ")[0]}, fsync on`,
     database: async (name) => {
       const full = `agent_memory_bench_${process.pid}_${name}`
       await query(adminUrl, `CREATE DATABASE ${full} TEMPLATE template0 ENCODING 'UTF8'`)
       names.push(full)
-      return Object.assign(new URL(adminUrl), { pathname: `/${full}` }).href
+      return addressOf(full)
+    },
+    settle: async () => {
+      for (const name of names) await query(addressOf(name), "VACUUM ANALYZE")
     },
     cpu: postmaster === undefined ? () => undefined : cpuOf(postmaster),
     close: async () => {

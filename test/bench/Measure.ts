@@ -62,13 +62,19 @@ const figuresOf = (samples: ReadonlyArray<Sample>): Outcome["figures"] => {
   )
 }
 
-/** Measures variants one after another, round by round, so that what else the machine does falls on all of them. */
+/**
+ * Measures variants one after another, round by round, so that what else the machine does falls on all of them. They are
+ * warmed up first, and `settle` lets the database do what it does between loads.
+ */
 export const measure = async (
   variants: ReadonlyArray<Variant>,
-  { rounds, seconds, warmUp }: Effort
+  { rounds, seconds, warmUp }: Effort,
+  settle: () => Promise<void>
 ): Promise<ReadonlyArray<Outcome>> => {
   const samples = new Map(variants.map(({ name }) => [name, [] as Array<Sample>]))
   for (const variant of variants) await variant.measure(warmUp.seconds, warmUp.requests)
+  await settle()
+  for (const variant of variants) await variant.measure(warmUp.seconds, warmUp.requests / 3)
   for (let round = 0; round < rounds; round++) {
     for (const variant of variants) samples.get(variant.name)!.push(await variant.measure(seconds))
   }

@@ -76,7 +76,7 @@ export const measureExport = async (bench: Bench): Promise<ReadonlyArray<Row>> =
       exports,
       ...(psql === undefined ? [] : [copyVariant(psql, databaseUrl, account!.accountId, server.cpu)])
     ]
-    const outcomes = await measure(variants, effort).finally(() => clearInterval(following))
+    const outcomes = await measure(variants, effort, server.settle).finally(() => clearInterval(following))
     const rates = outcomes.map(
       ({ figures, variant }) => `${variant} ${mebibytes(figures.bytesPerSecond?.median ?? 0)} MB/s`
     )

@@ -48,7 +48,8 @@ export const measureGrowth = async ({
         adds(`${tables} full tables`, few.service, "table1", full!),
         adds(`${many.toLocaleString("en")} accounts`, crowd.service, "items", crowded[0]!)
       ],
-      effort
+      effort,
+      server.settle
     )
     return [{ work: "add, 1 account, as data grows", outcomes, notes: [] }]
   } finally {

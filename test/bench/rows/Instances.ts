@@ -36,7 +36,11 @@ export const measureInstances = async ({
       "The instances share one core here, so that this shows what another instance costs, not what it brings."
     ]
     return [
-      { work: "add, by instances on one database", outcomes: await measure([over(1), over(2), over(4)], effort), notes }
+      {
+        work: "add, by instances on one database",
+        outcomes: await measure([over(1), over(2), over(4)], effort, server.settle),
+        notes
+      }
     ]
   } finally {
     for (const instance of instances) await instance.stop()

@@ -67,7 +67,8 @@ export const measureMcp = async (bench: Bench): Promise<ReadonlyArray<Row>> => {
         bareTool,
         ...(memory === undefined ? [] : [memory.variant("search_nodes", () => ({ query: "item" }))])
       ],
-      effort
+      effort,
+      server.settle
     )
     tell("MCP: add")
     const add = await measure(
@@ -95,7 +96,8 @@ export const measureMcp = async (bench: Bench): Promise<ReadonlyArray<Row>> => {
               }))
             ])
       ],
-      effort
+      effort,
+      server.settle
     )
     return [
       { work: "MCP: query of 25 rows", outcomes: query, notes },

@@ -169,7 +169,7 @@ export const measureWorks = async (
         : []),
       ...(pgbench === undefined ? ["There is no pgbench on this machine."] : [])
     ]
-    rows.push({ work: work.says, outcomes: await measure(variants, effort), notes })
+    rows.push({ work: work.says, outcomes: await measure(variants, effort, server.settle), notes })
   }
   return rows
 }
