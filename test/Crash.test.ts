@@ -1,76 +1,15 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Random } from "effect"
-import { runs, waitUntil } from "../src/server/sql/EmbeddedProcess.ts"
+import { layer } from "@effect/vitest"
+import { Layer } from "effect"
+import { surviveKills } from "./Crash.ts"
 import { DatabaseLayer } from "./support/Database.ts"
-import { Bundle, call, makeFolder, numbersIn, postmasterOf, signUp, startService } from "./support/ServiceProcess.ts"
+import { Bundle } from "./support/ServiceProcess.ts"
 
 const seconds = 120_000
-const rounds = 5
-const writers = 8
-
-const kill = (pid: number) =>
-  Effect.sync(() => process.kill(pid, "SIGKILL")).pipe(Effect.andThen(waitUntil(() => !runs(pid), seconds)))
 
 layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
     "P2, P10 loses no acknowledged write over kill -9, and doubles none that is repeated with its idempotency key",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* makeFolder
-        let service = yield* startService({ DATA_DIR: folder })
-        const key = yield* signUp(service.url)
-        const expected: Array<number> = []
-        let next = 0
-
-        const add = (n: number) =>
-          call(`${service.url}/v1/notes`, {
-            key,
-            body: `{"n":${n}}`,
-            headers: { "idempotency-key": `note-${n}` }
-          })
-        const writeUntilBroken = Effect.gen(function* () {
-          while (true) {
-            const n = next++
-            const outcome = yield* Effect.option(add(n))
-            if (outcome._tag === "None" || outcome.value.status !== 201) return { n, outcome }
-            expected.push(n)
-          }
-        })
-
-        for (let round = 0; round < rounds; round++) {
-          const load = yield* Effect.forkScoped(
-            Effect.all(
-              Array.from({ length: writers }, () => writeUntilBroken),
-              { concurrency: "unbounded" }
-            )
-          )
-          const before = expected.length
-          const enough = before + (yield* Random.nextIntBetween(1, 60))
-          yield* waitUntil(() => expected.length >= enough, seconds, 1)
-          // In the last round the database's server dies with the service.
-          if (round === rounds - 1) yield* kill(postmasterOf(folder))
-          yield* kill(service.pid)
-          const broken = yield* Fiber.join(load)
-          service = yield* startService({ DATA_DIR: folder }).pipe(Effect.timeout("10 seconds"))
-
-          const stored = yield* numbersIn(service.url, "notes", key)
-          assert.deepStrictEqual(
-            expected.filter((n) => !stored.includes(n)),
-            [],
-            "acknowledged writes were lost"
-          )
-          for (const { n } of broken) {
-            const again = yield* add(n)
-            assert.strictEqual(again.status, 201, again.text)
-            assert.strictEqual(again.headers.has("idempotent-replayed"), stored.includes(n))
-            expected.push(n)
-          }
-          assert.deepStrictEqual(
-            yield* numbersIn(service.url, "notes", key),
-            expected.toSorted((a, b) => a - b)
-          )
-        }
-      }),
+    () => surviveKills(5),
     seconds
   )
 })

@@ -180,18 +180,36 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
     })
   )
 
-  it.effect("opens the program whose own scheme it returns to", () =>
+  // Chromium tells of no request to another program that it may be sure of: the answer is looked at before it gets there.
+  it.effect("leads back to the program whose own scheme it returns to, as its policy allows", () =>
     Effect.gen(function* () {
       const redirectUri = "cursor://anysphere.cursor-mcp/oauth/callback"
       const client = yield* newClient({ redirect_uris: [redirectUri] })
       const { url } = yield* BaseUrl
       const { complaints, page } = yield* signedInVisit()
+      const answers: Array<string> = []
+      yield* run(() =>
+        page.route("**/authorize*", async (route) => {
+          if (route.request().method() !== "POST") return route.continue()
+          const answer = await route.fetch({ maxRedirects: 0 })
+          answers.push(`${answer.status()} ${answer.headers()["location"]}`)
+          await route.fulfill({ status: 204 })
+        })
+      )
       for (const decision of ["Allow", "Deny"]) {
-        yield* open(page, `${url}/authorize?${authorizeQuery(client, pkce().challenge, { redirect_uri: redirectUri })}`)
-        const opened = page.waitForEvent("requestfailed", (request) => request.url().startsWith(redirectUri))
+        const opened = yield* open(
+          page,
+          `${url}/authorize?${authorizeQuery(client, pkce().challenge, { redirect_uri: redirectUri })}`
+        )
+        const policy = opened!.headers()["content-security-policy"] ?? ""
+        assert.include(/form-action ([^;]*)/.exec(policy)![1]!.split(" "), "cursor:")
+        const answered = page.waitForResponse((response) => response.request().method() === "POST")
         yield* press(page, decision)
-        yield* run(() => opened)
+        yield* run(() => answered)
       }
+      const [allowed, denied] = answers
+      assert.isTrue(allowed?.startsWith(`302 ${redirectUri}?code=`), allowed)
+      assert.isTrue(denied?.startsWith(`302 ${redirectUri}?error=access_denied`), denied)
       assert.deepStrictEqual(complaints, [])
     })
   )

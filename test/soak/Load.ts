@@ -115,7 +115,7 @@ export const play = Effect.fnUntraced(function* (
       return yield* Effect.die(new Error(`seed ${seed}: ${fault}\n${told}`))
     })
     for (let n = 0; n < 300 && !isOver(); n++) {
-      const generated = randomOperation(random, model, earlier, false)
+      const generated = randomOperation(random, model, earlier, {})
       const operation =
         isWrite(generated) && generated.key === undefined ? { ...generated, key: `only once ${n}` } : generated
       if (!names.knows(operation)) continue

@@ -79,14 +79,14 @@ export class Model {
       case "write":
         this.validate(operation.write)
         return this.once(operation.write.action, operation, requestOf(operation.write), () =>
-          this.limited(operation.table, () => this.apply(operation.table, operation.write, true))
+          this.limited([operation.table], () => this.apply(operation.table, operation.write, true))
         )
       case "batch": {
         const { table, writes } = operation
         if (writes.length === 0 || writes.length > this.limits.batch) throw new Refusal("invalid_request")
         writes.forEach((write, index) => at(index, () => this.validate(write)))
         return this.once("batch", operation, JSON.stringify(writes), () =>
-          this.limited(table, () => ({
+          this.limited([table], () => ({
             results: writes.map((write, index) =>
               at(index, () => ({ index, action: write.action, result: this.apply(table, write, false) }))
             )
@@ -106,6 +106,10 @@ export class Model {
       case "versions": {
         const row = this.state.rows.find((row) => row.id === operation.id && row.table === operation.table)
         return { body: { versions: row === undefined ? [] : versionsOf(row) }, replayed: false }
+      }
+      case "import": {
+        const { tables } = operation
+        return { body: this.limited(Object.keys(tables), () => this.bring(tables)), replayed: false }
       }
       case "tables": {
         const kept = this.state.rows.filter((row) => row.own !== undefined || row.versions.length > 0)
@@ -225,6 +229,36 @@ export class Model {
     }
   }
 
+  /** Rows of an export keep their ids and times; one that was deleted from its table lives on there, behind the others. */
+  private bring(tables: Readonly<Record<string, ReadonlyArray<Fields>>>): Json {
+    const brought = Object.entries(tables).flatMap(([table, rows]) => rows.map((row) => ({ table, row })))
+    const ids = new Set<Json>()
+    for (const { row } of brought) {
+      if (size(withoutSystem(row)) > this.limits.row) throw new Refusal("row_too_large")
+      if (ids.has(row["id"]!)) throw new Refusal("invalid_request")
+      ids.add(row["id"]!)
+    }
+    const before = [...this.state.rows]
+    const isTaken = ({ row, table }: (typeof brought)[number]) =>
+      before.some(({ id, own, table: holder }) => id === row["id"] && (own !== undefined || holder !== table))
+    const taken = brought.filter(isTaken).length
+    if (taken > 0) throw new Refusal("id_exists", undefined, taken)
+    for (const { row, table } of brought) {
+      const deleted = this.state.rows.find(({ id }) => id === row["id"])
+      this.state.rows = this.state.rows.filter((one) => one !== deleted)
+      this.state.rows.push({
+        id: row["id"] as string,
+        table,
+        createdAt: row["created_at"] as string,
+        updatedAt: row["updated_at"] as string,
+        own: withoutSystem(row),
+        lastVersion: deleted?.lastVersion ?? 0,
+        versions: deleted?.versions ?? []
+      })
+    }
+    return { tables: Object.values(tables).filter((rows) => rows.length > 0).length, rows: brought.length }
+  }
+
   private checkClaims(fields: Fields, row: ModelRow | undefined): void {
     const actual = row === undefined ? {} : shown(row)
     if (systemFields.some((name) => Object.hasOwn(fields, name) && fields[name] !== actual[name])) {
@@ -260,15 +294,15 @@ export class Model {
   }
 
   /** Limits bind where something grew; of several broken ones the row's is told first, then table, rows and bytes. */
-  private limited(table: string, write: () => Json): Json {
-    const before = this.held(table)
+  private limited(tables: ReadonlyArray<string>, write: () => Json): Json {
+    const before = tables.map((table) => this.held(table))
     const answer = write()
-    const after = this.held(table)
+    const after = tables.map((table) => this.held(table))
     if (this.state.rows.some(({ own }) => own !== undefined && size(own) > this.limits.row)) {
       throw new Refusal("row_too_large")
     }
-    const full = (["tables", "rows", "storage"] as const).find(
-      (limit) => after[limit] > this.limits[limit] && after[limit] > before[limit]
+    const full = (["tables", "rows", "storage"] as const).find((limit) =>
+      after.some((held, index) => held[limit] > this.limits[limit] && held[limit] > before[index]![limit])
     )
     if (full !== undefined)
       throw new Refusal({ tables: "table_limit", rows: "row_limit", storage: "storage_limit" }[full])

@@ -28,13 +28,21 @@ const SCALARS: ReadonlyArray<Json> = [
 const NESTED: ReadonlyArray<Json> = [[], {}, [1, { a: null }], { a: [true] }]
 const TABLES = ["one", "Two", "t-3", "t_4"]
 
-/** The next operation of a sequence; it names rows that the model has, most of the time. `saves` adds those of links. */
+/** What a sequence has beyond the writes and reads of every door. */
+export interface Extras {
+  /** What links save. */
+  readonly saves?: boolean
+  readonly imports?: boolean
+}
+
+/** The next operation of a sequence; it names rows that the model has, most of the time. */
 export const randomOperation = (
   random: Random,
   model: Model,
   earlier: ReadonlyArray<ModelOperation>,
-  saves: boolean
+  { imports = false, saves = false }: Extras
 ): ModelOperation => {
+  if (imports && random(12) === 0) return { kind: "import", tables: importedTables(random, model) }
   const table = pick(random, random(3) === 0 ? TABLES : ["one", "Two"])
   const kind = random(20)
   if (kind === 0) return { kind: "tables" }
@@ -61,6 +69,20 @@ export const randomOperation = (
     single(random, model, table, random(7))
   )
   return { kind: "batch", table, ...key, writes: writes.map((write) => keyedAdd(random, write)) }
+}
+
+/** Up to four rows, of which some have ids that are taken, or were. */
+const importedTables = (random: Random, model: Model): Record<string, ReadonlyArray<Fields>> => {
+  const tables: Record<string, Array<Fields>> = {}
+  for (let n = random(5); n > 0; n--) {
+    const table = pick(random, ["one", "Two", "t-3"])
+    const known = random(3) === 0 ? anyRow(random, model, table) : undefined
+    const id = known?.id ?? `0190d0c0-0000-7000-8000-${String(random(1_000_000_000)).padStart(12, "0")}`
+    const day = String(1 + random(20)).padStart(2, "0")
+    const times = { created_at: `2026-01-${day}T00:00:00.000Z`, updated_at: "2026-02-01T00:00:00.500Z" }
+    ;(tables[random(8) === 0 ? table : (known?.table ?? table)] ??= []).push({ id, ...times, ...fields(random) })
+  }
+  return tables
 }
 
 const keyedAdd = (random: Random, write: ModelWrite): ModelWrite =>

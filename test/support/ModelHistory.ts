@@ -45,7 +45,7 @@ export const playConcurrently = Effect.fnUntraced(function* <E, R>(
   const model = new Model(limits)
   const names = new Names(account.keyId)
   for (let n = 0; n < prepared; n++) {
-    const operation = randomOperation(random, model, [], true)
+    const operation = randomOperation(random, model, [], { saves: true })
     if (!names.knows(operation)) continue
     const [answer] = yield* senders[0]!(account, [names.resolve(operation)])
     const fault = difference(names, model.run(operation), answer!)
@@ -55,7 +55,7 @@ export const playConcurrently = Effect.fnUntraced(function* <E, R>(
   yield* Effect.forEach(
     senders,
     Effect.fnUntraced(function* (send) {
-      const operations = Array.from({ length: each }, () => randomOperation(random, model, [], true))
+      const operations = Array.from({ length: each }, () => randomOperation(random, model, [], { saves: true }))
       for (const operation of operations.filter((one) => names.knows(one))) {
         const start = performance.now()
         const [answer] = yield* send(account, [names.resolve(operation)])

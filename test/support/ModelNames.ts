@@ -67,6 +67,8 @@ export class Names {
 
   /** A row's `updated_at` strictly grows. */
   private matchOrder(id: string, updatedAt: string, path: string): string | undefined {
+    // An import brings times of its own, older than what the row had before.
+    if (!updatedAt.startsWith("@")) return undefined
     const [order, real] = [Number(updatedAt.slice(1)), this.real.get(updatedAt)!]
     const before = this.updates.get(id)
     if (before !== undefined && before.order >= order) return undefined

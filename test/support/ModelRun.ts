@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { randomFrom } from "../domain/json/RandomJson.ts"
 import { Model } from "./Model.ts"
-import { randomOperation } from "./ModelGenerator.ts"
+import { randomOperation, type Extras } from "./ModelGenerator.ts"
 import { Names } from "./ModelNames.ts"
 import { isWrite, type Json, type ModelAnswer, type ModelLimits, type ModelOperation } from "./ModelValues.ts"
 import { newConnection } from "./Mcp.ts"
@@ -126,8 +126,7 @@ export interface PlayOptions {
   readonly groupSize: number
   readonly length: number
   readonly seed: number
-  /** Whether links save, too. */
-  readonly saves: boolean
+  readonly extras: Extras
 }
 
 /**
@@ -138,14 +137,14 @@ export const playRandomly = Effect.fnUntraced(function* <E, R, E2, R2>(
   open: Effect.Effect<Account, E2, R2>,
   send: Send<E, R>,
   limits: ModelLimits,
-  { groupSize, length, saves, seed }: PlayOptions
+  { extras, groupSize, length, seed }: PlayOptions
 ) {
   const random = randomFrom(seed)
   const played: Array<ReadonlyArray<ModelOperation>> = []
   const generate = (model: Model) => {
     const earlier = played.flat()
     const group = Array.from({ length: groupSize === 1 ? 1 : 1 + random(groupSize) }, () =>
-      randomOperation(random, model, earlier, saves)
+      randomOperation(random, model, earlier, extras)
     )
     // Of those that are sent together, reads are answered after the writes.
     group.sort((a, b) => Number(isWrite(b)) - Number(isWrite(a)))

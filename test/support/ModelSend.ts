@@ -27,6 +27,8 @@ export const wireOf = (operation: ModelOperation): { method: string; path: strin
   switch (operation.kind) {
     case "tables":
       return { method: "GET", path: "/v1/_tables" }
+    case "import":
+      return { method: "POST", path: "/v1/_import", body: JSON.stringify({ tables: operation.tables }) }
     case "versions":
       return { method: "GET", path: `/v1/${operation.table}/versions?id=${operation.id}` }
     case "count":
@@ -70,6 +72,8 @@ export const toolOf = (operation: ModelOperation): readonly [name: string, args:
   switch (operation.kind) {
     case "tables":
       return ["list_tables", {}]
+    case "import":
+      throw new Error("No tool imports")
     case "versions":
     case "count":
     case "query": {
@@ -200,6 +204,8 @@ const read = Effect.fnUntraced(function* ({ accountId }: Account, operation: Exc
   const versions = yield* Versions
   const tables = yield* Tables
   switch (operation.kind) {
+    case "import":
+      throw new Error("An import is sent over the wire")
     case "tables":
       return { body: yield* tables.list(accountId), replayed: false }
     case "versions":

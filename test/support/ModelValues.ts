@@ -41,6 +41,7 @@ export type ModelOperation =
   | { readonly kind: "count"; readonly table: string; readonly filter?: Fields }
   | { readonly kind: "versions"; readonly table: string; readonly id: string }
   | { readonly kind: "tables" }
+  | { readonly kind: "import"; readonly tables: Readonly<Record<string, ReadonlyArray<Fields>>> }
 
 export type WriteOperation = Extract<ModelOperation, { readonly kind: "write" | "batch" }>
 
@@ -151,6 +152,7 @@ export const statusOf = (code: string, operation: ModelOperation): number => {
   if (code === "row_not_found" || code === "version_not_found") return 404
   if (code === "multiple_matches" || code === "edit_conflict") return 409
   if (code === "idempotency_key_reused") return action === "batch" || action === "update_where" ? 409 : 400
-  if (code === "row_too_large" || code === "storage_limit") return ["add", "batch", "save"].includes(action) ? 413 : 400
+  if (code === "row_too_large" || code === "storage_limit")
+    return ["add", "batch", "save", "import"].includes(action) ? 413 : 400
   return 400
 }

@@ -13,7 +13,7 @@ const when = (isNeeded: boolean, part: () => Statement.Fragment): ReadonlyArray<
  * The one statement that stores a group of writes: one round trip, one commit. It changes nothing unless the account
  * is still at the revision that the changes were computed from and no idempotency key of theirs is taken.
  *
- * What is looked up by a list of keys is behind LIMIT, as in {@link WritesRepo}: PostgreSQL then looks up one key after
+ * What is looked up by a list is behind LIMIT or OFFSET, as in {@link WritesRepo}: PostgreSQL then looks up one item after
  * another. A join it may plan as a search through all of the account's rows, and keep doing so while the account grows.
  */
 export const makeCommit = (sql: SqlClient.SqlClient) =>

@@ -165,11 +165,15 @@ export class WritesRepo extends Context.Service<
                 ${times(byField.map((selector) => selector.createdAt ?? null))}::timestamptz[],
                 ${times(byField.map((selector) => selector.updatedAt ?? null))}::timestamptz[]
               ) AS s (table_name, facets, long_facets, created_at, updated_at)
-              JOIN rows r
-                ON r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
-                AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
-                AND (s.created_at IS NULL OR r.created_at = s.created_at)
-                AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
+              CROSS JOIN LATERAL (
+                SELECT r.table_name, r.seq
+                FROM rows r
+                WHERE r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
+                  AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
+                  AND (s.created_at IS NULL OR r.created_at = s.created_at)
+                  AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
+                OFFSET 0
+              ) r
             ) AS places
             CROSS JOIN LATERAL (
               SELECT *

@@ -1,58 +1,22 @@
 import { assert, it as test, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Schedule } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../../support/Database.ts"
-import { makeProxy, type DatabaseProxy } from "../../support/DatabaseProxy.ts"
 import { newConnection } from "../../support/Mcp.ts"
 import { callMcp } from "../../support/OAuth.ts"
-import { bodyOf, newAccount, request, serviceOn, type Answer } from "../../support/TestService.ts"
+import { bodyOf, newAccount, request } from "../../support/TestService.ts"
+import {
+  add,
+  addUntilStored,
+  assertUnavailable,
+  BehindNetworkService,
+  Network,
+  rowsOf,
+  timed
+} from "./FailingDatabase.ts"
 
-class Network extends Context.Service<Network, DatabaseProxy>()("agent-memory/test/server/failures/Network") {}
-
-/** The suite's database as the service reaches it: through a network that can fail. */
-const BehindNetwork = Layer.effectContext(
-  Effect.gen(function* () {
-    const { url } = yield* DatabaseUrl
-    const proxy = yield* makeProxy(url)
-    const client = yield* poolOf(proxy.url)
-    return Context.make(SqlClient.SqlClient, client as SqlClient.SqlClient).pipe(Context.add(Network, proxy))
-  })
-)
-
-const ServiceLayer = serviceOn(BehindNetwork.pipe(Layer.provideMerge(DatabaseLayer)))
-
-/** How long an effect takes, in milliseconds of real time, and what it gives. */
-const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const start = performance.now()
-    return Effect.map(effect, (value) => ({ value, took: performance.now() - start }))
-  })
-
-const assertUnavailable = ({ took, value }: { readonly took: number; readonly value: Answer }) => {
-  assert.strictEqual(value.status, 503, value.text)
-  assert.strictEqual(bodyOf(value)["code"], "unavailable")
-  assert.match(value.headers.get("retry-after") ?? "", /^[1-9][0-9]*$/)
-  assert.isBelow(took, 3500)
-}
-
-const add = (key: string, idempotencyKey: string) =>
-  request("POST", "/v1/t", { key, body: `{"k":"${idempotencyKey}"}`, headers: { "idempotency-key": idempotencyKey } })
-
-const addUntilStored = (key: string, idempotencyKey: string) =>
-  add(key, idempotencyKey).pipe(
-    Effect.repeat({ until: (answer) => answer.status === 201, schedule: Schedule.spaced("50 millis") }),
-    Effect.timeout("20 seconds")
-  )
-
-// A connection that was ended while it was idle is only found out by the next request.
-const rowsOf = (key: string) =>
-  request("GET", "/v1/t?limit=1000", { key }).pipe(
-    Effect.repeat({ until: (answer) => answer.status === 200, schedule: Schedule.spaced("50 millis") }),
-    Effect.map((answer) => bodyOf<{ rows: Array<{ k: string }> }>(answer).rows)
-  )
-
-layer(ServiceLayer, { excludeTestServices: true })("A service whose database fails", (it) => {
+layer(BehindNetworkService, { excludeTestServices: true })("A service whose database fails", (it) => {
   it.effect("P12 answers 503 in under 3 s while the network swallows everything, and recovers by itself", () =>
     Effect.gen(function* () {
       const network = yield* Network

@@ -28,15 +28,15 @@ const BehindFaults = Layer.effectContext(
   })
 )
 
-/** A service whose every statement can fail. Small archives make some writes shorten them. */
-export const FaultyService = serviceOn(BehindFaults.pipe(Layer.provideMerge(DatabaseLayer)), {
-  LOG_LEVEL: "none",
-  LIMIT_VERSIONS_PER_ROW: "2",
-  LIMIT_VERSION_STORAGE_BYTES: "60"
-})
+/** A service whose every statement can fail, and the tests' way around that. */
+export const faultyService = (variables: Readonly<Record<string, string>>) =>
+  serviceOn(BehindFaults.pipe(Layer.provideMerge(DatabaseLayer)), { LOG_LEVEL: "none", ...variables })
+
+/** Small archives make some writes shorten them. */
+export const FaultyService = faultyService({ LIMIT_VERSIONS_PER_ROW: "2", LIMIT_VERSION_STORAGE_BYTES: "60" })
 
 /** Statements that go around the faults. */
-const directly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+export const directly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Faulty, ({ direct }) => Effect.provideService(effect, SqlClient.SqlClient, direct))
 
 /** An account with rows, versions, a deleted row and a link; copies of it have the same ids. */
@@ -116,8 +116,14 @@ export const writesOf = ({ gone, id }: Pick<Original, "gone" | "id">): Readonly<
       repeatable: true
     }
   }
+  const row = `"id":"01a222ea-b419-7405-af29-5b1f52e0ac39","created_at":"2026-11-01T00:00:00.000Z"`
   return {
     ...sent,
+    "an import": {
+      path: "/v1/_import",
+      body: `{"tables":{"brought":[{${row},"updated_at":"2026-11-02T00:00:00.000Z","n":1}]}}`,
+      repeatable: true
+    },
     "creation of a key": { path: "/v1/_keys", body: '{"name":"another"}', repeatable: false },
     "creation of a link": {
       path: "/v1/_row_links",
@@ -129,13 +135,13 @@ export const writesOf = ({ gone, id }: Pick<Original, "gone" | "id">): Readonly<
 
 export const writeNames = Object.keys(writesOf({ gone: "", id: "" }))
 
-const send = ({ body, method = "POST", path }: Sent, apiKey: string, token: string) =>
+const send = ({ body, method = "POST", path, repeatable }: Sent, apiKey: string, token: string) =>
   path === "/mcp"
     ? request(method, path, { key: token, body, headers: { accept: "application/json, text/event-stream" } })
     : request(method, path, {
         key: apiKey,
         body,
-        headers: path.startsWith("/v1/_") ? {} : { "idempotency-key": "once" }
+        headers: repeatable ? { "idempotency-key": "once" } : {}
       })
 
 /** A tool tells a refusal within an answer that is 200. */

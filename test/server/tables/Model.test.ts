@@ -58,19 +58,19 @@ const playAll = Effect.fnUntraced(function* <E, R, E2, R2>(
 layer(serviceLayer(variables), { excludeTestServices: true })("The service and a model of it", (it) => {
   it.effect(
     "P8 answer 3,000 random requests alike, one after another over the wire",
-    () => playAll(freshAccount, sendByWire, { groupSize: 1, length: 150, sequences: 20, saves: false }),
+    () => playAll(freshAccount, sendByWire, { groupSize: 1, length: 150, sequences: 20, extras: { imports: true } }),
     180_000
   )
 
   it.effect(
     "P8 answer 9,000 random operations alike that are sent a few at once",
-    () => playAll(freshAccount, sendTogether, { groupSize: 8, length: 34, sequences: 60, saves: true }),
+    () => playAll(freshAccount, sendTogether, { groupSize: 8, length: 34, sequences: 60, extras: { saves: true } }),
     180_000
   )
 
   it.effect(
     "P8 answer 1,000 random calls of tools alike",
-    () => playAll(connectedAccount, sendByTools, { groupSize: 1, length: 125, sequences: 8, saves: false }),
+    () => playAll(connectedAccount, sendByTools, { groupSize: 1, length: 125, sequences: 8, extras: {} }),
     180_000
   )
 

@@ -1,0 +1,20 @@
+import { layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { surviveKills } from "./Crash.ts"
+import { DatabaseLayer } from "./support/Database.ts"
+import { isBudgetSpent } from "./support/LongBudget.ts"
+import { Bundle } from "./support/ServiceProcess.ts"
+
+const seconds = 300_000
+
+layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+  it.effect(
+    "P2, P10 loses and doubles nothing over 20 times kill -9 at a random moment under load",
+    () =>
+      Effect.gen(function* () {
+        const rounds = yield* surviveKills(20, isBudgetSpent)
+        yield* Effect.sync(() => process.stdout.write(`killed ${rounds} times\n`))
+      }),
+    seconds
+  )
+})
