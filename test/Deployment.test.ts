@@ -9,6 +9,7 @@ import { Settings } from "../src/server/Config.ts"
 import { makeCertificate } from "./support/Certificate.ts"
 import { DatabaseLayer } from "./support/Database.ts"
 import { makeFolder } from "./support/ServiceProcess.ts"
+import { startupParameters } from "../src/server/sql/Database.ts"
 import { settingsLayer } from "./support/SignInServices.ts"
 
 const document = readFileSync(new URL("../src/server/pages/docs/deployment.md", import.meta.url), "utf8")
@@ -53,6 +54,28 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: 60_000 })("The deploy
       assert.isFalse(settings.localMode)
       assert.isTrue(Option.isSome(settings.databaseUrl))
       assert.strictEqual(settings.trustedProxies.length, 2)
+    })
+  )
+
+  it.effect("gives a pooler's sessions what the service's own begin with", () =>
+    Effect.gen(function* () {
+      const { timezone: _, ...settings } = startupParameters
+      const names = /^ignore_startup_parameters = (.*)$/m.exec(fileOf("pgbouncer.ini"))?.[1]?.split(", ")
+      assert.deepStrictEqual(names, Object.keys(settings))
+      const sql = yield* SqlClient.SqlClient
+      // Another role than the document's: the server may be somebody's.
+      const name = `agent_memory_test_${process.pid}`
+      yield* sql.unsafe(`CREATE ROLE ${name}`)
+      yield* Effect.addFinalizer(() => Effect.orDie(sql.unsafe(`DROP ROLE ${name}`)))
+      const changes = [...document.matchAll(/^ALTER ROLE agent_memory (.*);$/gm)].map(([, change]) => change!)
+      yield* Effect.forEach(changes, (change) => sql.unsafe(`ALTER ROLE ${name} ${change}`))
+      const [role] = yield* sql<{ config: ReadonlyArray<string> }>`
+        SELECT rolconfig AS config FROM pg_roles WHERE rolname = ${name}
+      `
+      assert.deepStrictEqual(
+        role!.config.map((line) => line.split("=")),
+        Object.entries(settings)
+      )
     })
   )
 

@@ -19,6 +19,8 @@ export interface Measured {
   readonly port: number
   readonly child: ChildProcess
   readonly usage: () => Promise<Usage>
+  /** The bytes of its heap that are in use, after a collection. */
+  readonly live: () => Promise<number>
   readonly stop: () => Promise<void>
 }
 
@@ -32,13 +34,15 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** What a process that was begun here has used so far. */
-export const usageOf = async (child: ChildProcess): Promise<Usage> => {
+const ask = async <A>(child: ChildProcess, question: "usage" | "live"): Promise<A> => {
   const answered = once(child, "message", { signal: AbortSignal.timeout(10_000) })
-  child.send("usage")
-  const [usage] = (await answered) as [Usage]
-  return usage
+  child.send(question)
+  const [answer] = (await answered) as [A]
+  return answer
 }
+
+/** What a process that was begun here has used so far. */
+export const usageOf = (child: ChildProcess): Promise<Usage> => ask(child, "usage")
 
 /** Ends a process, and waits for its end. */
 export const stop = async (child: ChildProcess): Promise<void> => {
@@ -96,7 +100,14 @@ export const start = async (
     throw new Error(`${argv.join(" ")} does not start:\n${output()}`, { cause: error })
   }
   const milliseconds = performance.now() - begun
-  return { port, child, milliseconds, usage: () => usageOf(child), stop: () => stop(child) }
+  return {
+    port,
+    child,
+    milliseconds,
+    usage: () => usageOf(child),
+    live: () => ask(child, "live"),
+    stop: () => stop(child)
+  }
 }
 
 /** A program of the benchmark's own. */

@@ -20,21 +20,24 @@ export class DataPlace extends Context.Service<DataPlace, { readonly description
   "agent-memory/server/sql/Database/DataPlace"
 ) {}
 
+/** What every session is started with. The deployment document has it for poolers, which take no such settings. */
+export const startupParameters = {
+  // A name the database's own defaults could change would change answers or hang requests.
+  timezone: "UTC",
+  statement_timeout: "10s",
+  lock_timeout: "5s",
+  idle_in_transaction_session_timeout: "15s",
+  max_parallel_workers_per_gather: "0",
+  jit: "off",
+  // Every statement finds what it needs by a key that begins with the account. Planned once, it must not be planned for
+  // a table that was small then.
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off"
+} as const
+
 const session = {
   applicationName: "agent-memory",
-  // A name the database's own defaults could change would change answers or hang requests.
-  startupParameters: {
-    timezone: "UTC",
-    statement_timeout: "10s",
-    lock_timeout: "5s",
-    idle_in_transaction_session_timeout: "15s",
-    max_parallel_workers_per_gather: "0",
-    jit: "off",
-    // Every statement finds what it needs by a key that begins with the account. Planned once, it must not be planned for
-    // a table that was small then.
-    plan_cache_mode: "force_generic_plan",
-    enable_seqscan: "off"
-  },
+  startupParameters,
   connectTimeout: "2 seconds",
   maxConnections: 20
 } as const

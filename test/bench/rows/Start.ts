@@ -59,12 +59,12 @@ export const measureStart = async (bench: Bench): Promise<ReadonlyArray<Row>> =>
         values
       })
       const first = (await adds.measure(patience, total / 10)).requests!
-      const early = (await service.usage()).resident
+      const early = { resident: (await service.usage()).resident, live: await service.live() }
       const all = first + (await adds.measure(patience, total - first)).requests!
-      const late = (await service.usage()).resident
+      const late = { resident: (await service.usage()).resident, live: await service.live() }
       const counts = [first, all].map((count) => count.toLocaleString("en"))
       notes.push(
-        `Memory: ${megabytes(idle)} idle, ${megabytes(early)} after ${counts[0]} adds, ${megabytes(late)} after ${counts[1]}`
+        `Memory: ${megabytes(idle)} idle, ${megabytes(early.resident)} after ${counts[0]} adds, ${megabytes(late.resident)} after ${counts[1]}; of the heap in use after a collection: ${megabytes(early.live)} and ${megabytes(late.live)}`
       )
     } finally {
       await service.stop()

@@ -19,9 +19,9 @@ const writeThrough = Effect.fnUntraced(function* (fault: Effect.Effect<void>) {
   const { apiKey: key } = yield* newAccount
   const stored: Array<string> = []
   let refusals = 0
-  let isOver = false
+  const state = { isOver: false }
   const write = Effect.fnUntraced(function* (writer: number) {
-    for (let n = 0; !isOver; n++) {
+    for (let n = 0; !state.isOver; n++) {
       const name = `${writer}-${n}`
       yield* timed(add(key, name)).pipe(
         Effect.tap((answer) => {
@@ -40,7 +40,7 @@ const writeThrough = Effect.fnUntraced(function* (fault: Effect.Effect<void>) {
       ...Array.from({ length: writers }, (_, writer) => write(writer)),
       Effect.andThen(
         fault,
-        Effect.sync(() => void (isOver = true))
+        Effect.sync(() => void (state.isOver = true))
       )
     ],
     { concurrency: "unbounded", discard: true }
