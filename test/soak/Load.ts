@@ -1,3 +1,4 @@
+import { inspect } from "node:util"
 import { Effect, Schedule } from "effect"
 import { pick, randomFrom, type Random } from "../domain/json/RandomJson.ts"
 import { Model } from "../support/Model.ts"
@@ -87,9 +88,15 @@ const untilAnswered = Effect.fnUntraced(function* (
   return yield* Effect.die(new Error(`never answered: ${JSON.stringify(operation)}\n${later.failed}`))
 })
 
+const isOutage = (cause: unknown): boolean => /503|unavailable|connection/i.test(inspect(cause, { depth: 8 }))
+
 /** What the test does by itself meets the ended connections too. */
 const patiently = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  effect.pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 50 }), Effect.orDie)
+  effect.pipe(
+    Effect.sandbox,
+    Effect.retry({ while: isOutage, schedule: Schedule.spaced("100 millis"), times: 50 }),
+    Effect.orDie
+  )
 
 /**
  * Plays sequences of random operations, each on a new account, and compares every answer with the model's, until

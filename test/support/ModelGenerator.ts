@@ -76,11 +76,13 @@ const importedTables = (random: Random, model: Model): Record<string, ReadonlyAr
   const tables: Record<string, Array<Fields>> = {}
   for (let n = random(5); n > 0; n--) {
     const table = pick(random, ["one", "Two", "t-3"])
-    const known = random(3) === 0 ? anyRow(random, model, table) : undefined
+    // Those that are deleted are where an import has to decide.
+    const deleted = model.rows.filter(({ own }) => own === undefined)
+    const known = random(2) === 0 ? pick(random, random(2) === 0 ? model.rows : deleted) : undefined
     const id = known?.id ?? `0190d0c0-0000-7000-8000-${String(random(1_000_000_000)).padStart(12, "0")}`
     const day = String(1 + random(20)).padStart(2, "0")
     const times = { created_at: `2026-01-${day}T00:00:00.000Z`, updated_at: "2026-02-01T00:00:00.500Z" }
-    ;(tables[random(8) === 0 ? table : (known?.table ?? table)] ??= []).push({ id, ...times, ...fields(random) })
+    ;(tables[random(3) === 0 ? table : (known?.table ?? table)] ??= []).push({ id, ...times, ...fields(random) })
   }
   return tables
 }

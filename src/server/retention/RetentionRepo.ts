@@ -97,9 +97,14 @@ export class RetentionRepo extends Context.Service<
               LIMIT ${rows}
             ) oldest
           ), victims AS (
-            SELECT v.table_name, v.row_id, v.version, v.bytes
+            SELECT v.ctid, v.bytes
             FROM due d
-            JOIN versions v ON v.account_id = ${accountId} AND v.table_name = d.table_name AND v.row_id = d.row_id
+            CROSS JOIN LATERAL (
+              SELECT *, ctid
+              FROM versions v
+              WHERE v.account_id = ${accountId} AND v.table_name = d.table_name AND v.row_id = d.row_id
+              OFFSET 0
+            ) v
             WHERE v.archived_at <= (SELECT at FROM cutoff)
               AND NOT EXISTS (
                 SELECT FROM versions lower
@@ -117,9 +122,8 @@ export class RetentionRepo extends Context.Service<
             RETURNING account_id
           ), removed AS (
             DELETE FROM versions v
-            USING account a, victims x
-            WHERE v.account_id = ${accountId} AND v.table_name = x.table_name AND v.row_id = x.row_id
-              AND v.version = x.version
+            USING account a
+            WHERE v.account_id = a.account_id AND v.ctid = ANY (ARRAY(SELECT ctid FROM victims))
             RETURNING v.version
           )
           SELECT count(*)::integer AS count FROM removed
@@ -152,7 +156,7 @@ export class RetentionRepo extends Context.Service<
       ) {
         const removed = yield* sql<{ count: number }>`
           WITH victims AS (
-            SELECT scope, key, bytes
+            SELECT ctid, bytes
             FROM idempotency_records
             WHERE account_id = ${accountId}
               AND created_at <= (SELECT memory_now() - make_interval(hours => ${idempotencyHours}::integer))
@@ -166,8 +170,8 @@ export class RetentionRepo extends Context.Service<
             RETURNING account_id
           ), removed AS (
             DELETE FROM idempotency_records i
-            USING account a, victims x
-            WHERE i.account_id = ${accountId} AND i.scope = x.scope AND i.key = x.key
+            USING account a
+            WHERE i.account_id = a.account_id AND i.ctid = ANY (ARRAY(SELECT ctid FROM victims))
             RETURNING i.key
           )
           SELECT count(*)::integer AS count FROM removed

@@ -39,14 +39,14 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
 
     const staleVersions = () => sql`
       stale_versions AS (
-        SELECT v.account_id, v.ctid, v.bytes
+        SELECT v.ctid, v.bytes
         FROM unnest(
           ${texts(pruned.map((row) => row.place.table))}::text[],
           ${texts(pruned.map((row) => row.place.id))}::text[],
           ${integers(pruned.map((row) => row.lastVersion - versionsPerRow))}::integer[]
         ) AS p (table_name, id, last_pruned)
         CROSS JOIN LATERAL (
-          SELECT account_id, ctid, bytes
+          SELECT ctid, bytes
           FROM versions
           WHERE account_id = ${accountId} AND table_name = p.table_name AND row_id = p.id AND version <= p.last_pruned
           OFFSET 0
@@ -79,17 +79,16 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
         octet_length(r.data) AS bytes, v.operation, v.changed_by, v.archived_at
       FROM unnest(
         ${texts(stored.map((one) => one.place.table))}::text[],
-        ${bigints(stored.map((one) => one.place.seq))}::bigint[],
         ${texts(stored.map((one) => one.place.id))}::text[],
         ${integers(stored.map((one) => one.version))}::integer[],
         ${texts(stored.map((one) => one.operation))}::text[],
         ${texts(stored.map((one) => one.changedBy))}::text[],
         ${times(stored.map((one) => one.archivedAt))}::timestamptz[]
-      ) AS v (table_name, seq, row_id, version, operation, changed_by, archived_at)
+      ) AS v (table_name, row_id, version, operation, changed_by, archived_at)
       CROSS JOIN LATERAL (
         SELECT r.seq, r.created_at, r.updated_at, r.data
         FROM rows r
-        WHERE r.account_id = ${accountId} AND r.table_name = v.table_name AND r.seq = v.seq
+        WHERE r.account_id = ${accountId} AND r.table_name = v.table_name AND r.id = v.row_id
         LIMIT 1
       ) r`
 
@@ -148,7 +147,7 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
       CROSS JOIN LATERAL (
         SELECT account_id, ctid
         FROM rows
-        WHERE account_id = ${accountId} AND table_name = ${sql(list)}.table_name AND seq = ${sql(list)}.seq
+        WHERE account_id = ${accountId} AND table_name = ${sql(list)}.table_name AND id = ${sql(list)}.id
         LIMIT 1
       ) AS found`
 
@@ -157,8 +156,8 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
         DELETE FROM rows r
         USING account a, unnest(
           ${texts(deleted.map((row) => row.place.table))}::text[],
-          ${bigints(deleted.map((row) => row.place.seq))}::bigint[]
-        ) AS d (table_name, seq)
+          ${texts(deleted.map((row) => row.place.id))}::text[]
+        ) AS d (table_name, id)
         ${found("d")}
         WHERE r.account_id = found.account_id AND r.ctid = found.ctid
       )`
@@ -172,13 +171,13 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
             long_facets = c.long_facets
           FROM account a, unnest(
             ${texts(updated.map((row) => row.place.table))}::text[],
-            ${bigints(updated.map((row) => row.place.seq))}::bigint[],
+            ${texts(updated.map((row) => row.place.id))}::text[],
             ${times(updated.map((row) => row.content!.updatedAt))}::timestamptz[],
             ${integers(updated.map((row) => row.lastVersion))}::integer[],
             ${texts(updated.map((row) => row.content!.data.text))}::text[],
             ${texts(facets.map(({ short }) => short))}::text[]::jsonb[],
             ${texts(facets.map(({ long }) => long))}::text[]::jsonb[]
-          ) AS c (table_name, seq, updated_at, last_version, data, facets, long_facets)
+          ) AS c (table_name, id, updated_at, last_version, data, facets, long_facets)
           ${found("c")}
           WHERE r.account_id = found.account_id AND r.ctid = found.ctid
         )`
@@ -219,8 +218,8 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
     const prunedVersions = () => sql`
       pruned AS (
         DELETE FROM versions v
-        USING account a, stale_versions s
-        WHERE v.account_id = s.account_id AND v.ctid = s.ctid
+        USING account a
+        WHERE v.account_id = a.account_id AND v.ctid = ANY (ARRAY(SELECT ctid FROM stale_versions))
       )`
 
     const counted = () => sql`

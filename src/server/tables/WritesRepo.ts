@@ -145,19 +145,13 @@ export class WritesRepo extends Context.Service<
           LEFT JOIN LATERAL (
             SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
             FROM (
-              SELECT r.table_name, r.seq
+              SELECT s.table_name COLLATE "C" AS table_name, s.id COLLATE "C" AS id
               FROM unnest(
                 ${texts(byId.map((selector) => selector.table))}::text[],
                 ${texts(byId.map((selector) => selector.id!))}::text[]
               ) AS s (table_name, id)
-              CROSS JOIN LATERAL (
-                SELECT r.table_name, r.seq
-                FROM rows r
-                WHERE r.account_id = a.account_id AND r.table_name = s.table_name AND r.id = s.id
-                LIMIT 1
-              ) r
               UNION
-              SELECT r.table_name, r.seq
+              SELECT r.table_name, r.id
               FROM unnest(
                 ${texts(byField.map((selector) => selector.table))}::text[],
                 ${texts(byField.map((selector) => selector.fields.short))}::text[]::jsonb[],
@@ -166,7 +160,7 @@ export class WritesRepo extends Context.Service<
                 ${times(byField.map((selector) => selector.updatedAt ?? null))}::timestamptz[]
               ) AS s (table_name, facets, long_facets, created_at, updated_at)
               CROSS JOIN LATERAL (
-                SELECT r.table_name, r.seq
+                SELECT r.table_name, r.id
                 FROM rows r
                 WHERE r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
                   AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
@@ -178,7 +172,7 @@ export class WritesRepo extends Context.Service<
             CROSS JOIN LATERAL (
               SELECT *
               FROM rows r
-              WHERE r.account_id = a.account_id AND r.table_name = places.table_name AND r.seq = places.seq
+              WHERE r.account_id = a.account_id AND r.table_name = places.table_name AND r.id = places.id
               LIMIT 1
             ) r
           ) r ON true
@@ -209,7 +203,12 @@ export class WritesRepo extends Context.Service<
               ${texts(wanted.map((one) => one.table))}::text[],
               ${texts(wanted.map((one) => one.id))}::text[]
             ) AS s (table_name, id)
-            JOIN versions v ON v.account_id = a.account_id AND v.table_name = s.table_name AND v.row_id = s.id
+            CROSS JOIN LATERAL (
+              SELECT *
+              FROM versions v
+              WHERE v.account_id = a.account_id AND v.table_name = s.table_name AND v.row_id = s.id
+              OFFSET 0
+            ) v
             WINDOW newest AS (PARTITION BY v.table_name, v.row_id ORDER BY v.version DESC)
           ) v ON v.archived_at > memory_now() - make_interval(days => ${versionDays}::integer)
           WHERE a.account_id = ${accountId}

@@ -27,7 +27,7 @@ export class ArchivesRepo extends Context.Service<
       const evictVersions = Effect.fn("ArchivesRepo.evictVersions")(function* (accountId: string, bytes: number) {
         yield* sql`
           WITH kept AS (
-            SELECT table_name, row_id, version, bytes, archived_at,
+            SELECT ctid AS place, table_name, row_id, version, bytes, archived_at,
               version = max(version) OVER (PARTITION BY table_name, row_id) AS is_newest,
               version <= coalesce(
                 max(version) FILTER (WHERE bytes > ${bigint(bytes)}) OVER (PARTITION BY table_name, row_id), 0
@@ -35,12 +35,12 @@ export class ArchivesRepo extends Context.Service<
             FROM versions
             WHERE account_id = ${accountId}
           ), ranked AS (
-            SELECT table_name, row_id, version, bytes, is_lost,
+            SELECT place, bytes, is_lost,
               sum(bytes) FILTER (WHERE NOT is_lost)
                 OVER (ORDER BY is_newest DESC, archived_at DESC, table_name, row_id, version DESC) AS held
             FROM kept
           ), victims AS (
-            SELECT table_name, row_id, version, bytes FROM ranked WHERE is_lost OR held > ${bigint(bytes)}
+            SELECT place, bytes FROM ranked WHERE is_lost OR held > ${bigint(bytes)}
           ), account AS (
             UPDATE accounts
             SET revision = revision + 1,
@@ -50,21 +50,20 @@ export class ArchivesRepo extends Context.Service<
             RETURNING account_id
           )
           DELETE FROM versions v
-          USING account a, victims x
-          WHERE v.account_id = ${accountId} AND v.table_name = x.table_name AND v.row_id = x.row_id
-            AND v.version = x.version
+          USING account a
+          WHERE v.account_id = a.account_id AND v.ctid = ANY (ARRAY(SELECT place FROM victims))
         `
       }, refine)
 
       const evictRecords = Effect.fn("ArchivesRepo.evictRecords")(function* (accountId: string, bytes: number) {
         yield* sql`
           WITH ranked AS (
-            SELECT scope, key, bytes,
+            SELECT ctid AS place, bytes,
               sum(bytes) FILTER (WHERE bytes <= ${bigint(bytes)}) OVER (ORDER BY created_at DESC, scope, key) AS held
             FROM idempotency_records
             WHERE account_id = ${accountId}
           ), victims AS (
-            SELECT scope, key, bytes FROM ranked WHERE bytes > ${bigint(bytes)} OR held > ${bigint(bytes)}
+            SELECT place, bytes FROM ranked WHERE bytes > ${bigint(bytes)} OR held > ${bigint(bytes)}
           ), account AS (
             UPDATE accounts
             SET revision = revision + 1,
@@ -74,8 +73,8 @@ export class ArchivesRepo extends Context.Service<
             RETURNING account_id
           )
           DELETE FROM idempotency_records i
-          USING account a, victims x
-          WHERE i.account_id = ${accountId} AND i.scope = x.scope AND i.key = x.key
+          USING account a
+          WHERE i.account_id = a.account_id AND i.ctid = ANY (ARRAY(SELECT place FROM victims))
         `
       }, refine)
 
