@@ -1,3 +1,4 @@
+import { at, Refusal } from "./ModelRefusal.ts"
 import {
   isFilter,
   matches,
@@ -23,18 +24,6 @@ interface State {
   ids: number
   times: number
   kept: Map<string, { readonly request: string; readonly answer: Json }>
-}
-
-class Refusal extends Error {
-  readonly code: string
-  readonly operation: number | undefined
-  readonly matches: number | undefined
-  constructor(code: string, operation?: number, matches?: number) {
-    super(code)
-    this.code = code
-    this.operation = operation
-    this.matches = matches
-  }
 }
 
 /** The service's semantics written down a second time, as plainly as they go: a whole copy of the state is the undo. */
@@ -316,13 +305,5 @@ export class Model {
       rows: this.live(table).length,
       storage: live.reduce((sum, row) => sum + size(row.own!), 0)
     }
-  }
-}
-
-const at = <A>(index: number, run: () => A): A => {
-  try {
-    return run()
-  } catch (error) {
-    throw error instanceof Refusal ? new Refusal(error.code, index, error.matches) : error
   }
 }

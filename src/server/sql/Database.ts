@@ -10,6 +10,7 @@ import {
   type EmbeddedPostgresOptions
 } from "./EmbeddedPostgres.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
+import { texts } from "./Params.ts"
 import { migrate } from "./Migrations.ts"
 
 /** The database cannot be used; the message says what to look at. */
@@ -29,8 +30,8 @@ export const startupParameters = {
   idle_in_transaction_session_timeout: "15s",
   max_parallel_workers_per_gather: "0",
   jit: "off",
-  // Every statement finds what it needs by a key that begins with the account. Planned once, it must not be planned for
-  // a table that was small then.
+  // Requests find what they need by a key that begins with the account. Planned once, they must not be planned for a table
+  // that was small then.
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off"
 } as const
@@ -60,11 +61,13 @@ const unreachable = (error: SqlError.SqlError) =>
   })
 
 const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const rows = yield* sql<{ version: number; encoding: string }>`
+  const names = Object.keys(startupParameters)
+  const rows = yield* sql<{ version: number; encoding: string; settings: ReadonlyArray<string> }>`
     SELECT current_setting('server_version_num')::integer / 10000 AS version,
-      current_setting('server_encoding') AS encoding
+      current_setting('server_encoding') AS encoding,
+      ARRAY(SELECT current_setting(name) FROM unnest(${texts(names)}::text[]) AS name) AS settings
   `.pipe(Effect.mapError(unreachable))
-  const { encoding, version } = rows[0]!
+  const { encoding, settings, version } = rows[0]!
   if (version < oldestServer) {
     return yield* new DatabaseProblem({
       message: `DATABASE_URL leads to PostgreSQL ${version}; Agent Memory needs ${oldestServer} or later.`
@@ -73,6 +76,13 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   if (encoding !== "UTF8") {
     return yield* new DatabaseProblem({
       message: `The database of DATABASE_URL is encoded in ${encoding}. Create it with ENCODING 'UTF8'.`
+    })
+  }
+  const lost = Object.entries(startupParameters).filter(([, value], index) => settings[index] !== value)
+  if (lost.length > 0) {
+    const told = lost.map(([name, value]) => `${name} = '${value}'`).join(", ")
+    return yield* new DatabaseProblem({
+      message: `Sessions of DATABASE_URL do not keep what they begin with, as behind a pooler. Give its role these settings with ALTER ROLE: ${told}.`
     })
   }
 })

@@ -47,7 +47,7 @@ const writeThrough = Effect.fnUntraced(function* (fault: Effect.Effect<void>) {
   )
   const found = (yield* rowsOf(key)).map(({ k }) => k)
   assert.deepStrictEqual(found.toSorted(), stored.toSorted())
-  return { stored: stored.length, refusals }
+  return { refusals }
 })
 
 layer(BehindNetworkService, { excludeTestServices: true, timeout: seconds })("P12 A service", (it) => {
@@ -56,7 +56,7 @@ layer(BehindNetworkService, { excludeTestServices: true, timeout: seconds })("P1
     ["cut", "no connection can be made for 10 s"]
   ] as const) {
     it.effect(
-      `refuses in under 3 s and stores each write once while ${says}`,
+      `refuses in time and stores each write once while ${says}`,
       () =>
         Effect.gen(function* () {
           const network = yield* Network
@@ -74,16 +74,20 @@ layer(BehindNetworkService, { excludeTestServices: true, timeout: seconds })("P1
     () =>
       Effect.gen(function* () {
         const admin = yield* poolOf((yield* DatabaseUrl).url)
-        const terminate = admin`
-          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid()
-        `
-        const { stored } = yield* writeThrough(
+        let ended = 0
+        const terminate = Effect.map(
+          admin`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+          `,
+          (backends) => void (ended += backends.length)
+        )
+        yield* writeThrough(
           Effect.orDie(Effect.repeat(terminate, Schedule.spaced("2 seconds").pipe(Schedule.upTo({ times: 5 })))).pipe(
             Effect.asVoid
           )
         )
-        assert.isAbove(stored, 0)
+        assert.isAbove(ended, 5)
       }),
     seconds
   )
@@ -111,7 +115,7 @@ const OwnServerService = Layer.unwrap(
 
 layer(OwnServerService, { excludeTestServices: true, timeout: seconds })("P12 A service", (it) => {
   it.effect(
-    "refuses in under 3 s and stores each write once while its database's server is paused for 10 s",
+    "refuses in time and stores each write once while its database's server is paused for 10 s",
     () =>
       Effect.gen(function* () {
         const postmaster = postmasterOf(yield* DataFolder)

@@ -116,12 +116,18 @@ export const writesOf = ({ gone, id }: Pick<Original, "gone" | "id">): Readonly<
       repeatable: true
     }
   }
-  const row = `"id":"01a222ea-b419-7405-af29-5b1f52e0ac39","created_at":"2026-11-01T00:00:00.000Z"`
+  // More than a mebibyte, so that it is stored in several statements.
+  const brought = Array.from({ length: 20 }, (_, index) => ({
+    id: `01a222ea-b419-7405-af29-5b1f52e0ac${10 + index}`,
+    created_at: "2026-11-01T00:00:00.000Z",
+    updated_at: "2026-11-02T00:00:00.000Z",
+    text: "x".repeat(60_000)
+  }))
   return {
     ...sent,
     "an import": {
       path: "/v1/_import",
-      body: `{"tables":{"brought":[{${row},"updated_at":"2026-11-02T00:00:00.000Z","n":1}]}}`,
+      body: JSON.stringify({ tables: { brought } }),
       repeatable: true
     },
     "creation of a key": { path: "/v1/_keys", body: '{"name":"another"}', repeatable: false },
