@@ -73,8 +73,10 @@ export const makeFaultyNetwork = Effect.fnUntraced(function* (databaseUrl: strin
     return armed.fault
   }
 
-  const server = createServer((client) => {
+  // Statements are small and wait for their answers: held back to be sent together, each would take 40 ms.
+  const server = createServer({ noDelay: true }, (client) => {
     const upstream = folder === null ? connect(port, url.hostname) : connect(join(folder, `.s.PGSQL.${port}`))
+    upstream.setNoDelay()
     const [fromClient, fromServer] = [new Messages(false), new Messages(true)]
     const end = () => {
       client.destroy()
