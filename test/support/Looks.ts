@@ -15,6 +15,7 @@ export const faultsOfLooks = Effect.fnUntraced(function* (page: Page, what: stri
   for (const { colorScheme, width } of looks) {
     yield* run(() => page.setViewportSize({ width, height: 800 }))
     yield* run(() => page.emulateMedia({ colorScheme }))
+    yield* seenAs(page, colorScheme, width)
     const sideways = yield* sidewaysScroll(page)
     const found = yield* accessibilityFaults(page)
     faults.push(
@@ -24,6 +25,18 @@ export const faultsOfLooks = Effect.fnUntraced(function* (page: Page, what: stri
   }
   return faults
 })
+
+/** Waits until the page is drawn anew: what looks at it must not see some of it as it was. */
+const seenAs = (page: Page, colorScheme: string, width: number) =>
+  run(() =>
+    page.evaluate(`new Promise((done) => {
+      const look = () =>
+        matchMedia("(prefers-color-scheme: ${colorScheme})").matches && innerWidth === ${width}
+          ? requestAnimationFrame(done)
+          : requestAnimationFrame(look)
+      requestAnimationFrame(look)
+    })`)
+  )
 
 /** Whether the characters of an element are painted in their order: from left to right, line below line. */
 export const isInOrder = (page: Page, selector: string) =>
