@@ -1,6 +1,7 @@
 import { Effect } from "effect"
-import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { connect, createServer, type Socket } from "node:net"
 import { join } from "node:path"
+import { listenInPlaceOf } from "./Loopback.ts"
 
 /** A network between the service and PostgreSQL that can fail. */
 export interface DatabaseProxy {
@@ -47,20 +48,10 @@ export const makeProxy = Effect.fnUntraced(function* (databaseUrl: string) {
       if (mode === "stall") from.pause()
     }
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () =>
-      Effect.callback<void>((resume) => {
-        for (const socket of sockets) socket.destroy()
-        server.close(() => resume(Effect.void))
-      })
-  )
-  url.hostname = "127.0.0.1"
-  url.port = String((server.address() as AddressInfo).port)
-  url.searchParams.delete("host")
+  const through = yield* listenInPlaceOf(databaseUrl, server, sockets)
 
   const proxy: DatabaseProxy = {
-    url: url.href,
+    url: through,
     stall: Effect.sync(() => {
       mode = "stall"
       for (const socket of sockets) socket.pause()

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
-import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { connect, createServer, type Socket } from "node:net"
 import { join } from "node:path"
+import { listenInPlaceOf } from "./Loopback.ts"
 
 /**
  * What befalls one statement: PostgreSQL refuses it with this SQLSTATE, its connection breaks before it arrives, or
@@ -132,19 +133,9 @@ export const makeFaultyNetwork = Effect.fnUntraced(function* (databaseUrl: strin
       }
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () =>
-      Effect.callback<void>((resume) => {
-        for (const socket of sockets) socket.destroy()
-        server.close(() => resume(Effect.void))
-      })
-  )
-  url.hostname = "127.0.0.1"
-  url.port = String((server.address() as AddressInfo).port)
-  url.searchParams.delete("host")
+  const through = yield* listenInPlaceOf(databaseUrl, server, sockets)
   const network: FaultyNetwork = {
-    url: url.href,
+    url: through,
     arm: (nth, fault) => {
       armed = { left: nth, fault }
     },

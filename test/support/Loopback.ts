@@ -1,0 +1,26 @@
+import { Effect } from "effect"
+import type { AddressInfo, Server, Socket } from "node:net"
+
+/**
+ * Lets a network of the tests' own listen in the place of a database, until the scope closes: then the `sockets` that it
+ * keeps are ended too. Gives the database's address through it.
+ */
+export const listenInPlaceOf = Effect.fnUntraced(function* (
+  databaseUrl: string,
+  server: Server,
+  sockets: ReadonlySet<Socket>
+) {
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () =>
+      Effect.callback<void>((resume) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resume(Effect.void))
+      })
+  )
+  const url = new URL(databaseUrl)
+  url.hostname = "127.0.0.1"
+  url.port = String((server.address() as AddressInfo).port)
+  url.searchParams.delete("host")
+  return url.href
+})
