@@ -1,9 +1,10 @@
 import { Config, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
+import { randomBytes, randomInt } from "node:crypto"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { createServer, type AddressInfo } from "node:net"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -36,17 +37,24 @@ export class Bundle extends Context.Service<Bundle, { readonly file: string }>()
 }
 
 /** A process ended before it was ready; `output` is all that it printed. */
-class Ended extends Data.TaggedError("Ended")<{ readonly code: number | null; readonly output: string }> {}
+class Ended extends Data.TaggedError("Ended")<{ readonly code: number | null; readonly output: string }> {
+  override get message() {
+    return `exit code ${this.code}: ${this.output}`
+  }
+}
 
 /** The connection broke or was refused: whether a write took effect is not known. */
 class Disconnected extends Data.TaggedError("Disconnected")<{ readonly code: string }> {}
 
-/** A port that nobody listens on now. */
-export const freePort = Effect.callback<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
+/**
+ * A port that nobody listens on now. It is none of those that systems give to outgoing connections, which could take it
+ * while the service restarts.
+ */
+export const freePort: Effect.Effect<number> = Effect.callback<number>((resume) => {
+  const port = randomInt(10_000, 32_000)
+  const server = createServer()
+    .once("error", () => resume(freePort))
+    .listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(port))))
 })
 
 /** An empty folder, removed at the end. */
@@ -64,7 +72,7 @@ export const emptyDatabase = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { url } = yield* DatabaseUrl
   // PostgreSQL cuts names after 63 characters.
-  const name = `${new URL(url).pathname.slice(1, 50)}_${yield* freePort}`
+  const name = `${new URL(url).pathname.slice(1, 50)}_${randomBytes(6).toString("hex")}`
   yield* Effect.acquireRelease(sql`CREATE DATABASE ${sql(name)} TEMPLATE template0 ENCODING 'UTF8'`, () =>
     Effect.orDie(sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
   )

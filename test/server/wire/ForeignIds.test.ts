@@ -103,7 +103,8 @@ const told = ({ headers, status, text }: WireAnswer, accountId: string, names: N
   return {
     status,
     headers: Object.keys(headers).toSorted(),
-    body: alike(own, accountId).replaceAll(/"prefix":"[^"]*"/g, "prefix")
+    // What a key may still send grows with time, here by one every 60 microseconds.
+    body: alike(own, accountId).replaceAll(/"(prefix|remaining)":("[^"]*"|\{[^}]*\})/g, "$1")
   }
 }
 
