@@ -1,13 +1,12 @@
 import { layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { surviveKills } from "./Crash.ts"
 import { DatabaseLayer } from "./support/Database.ts"
 import { isBudgetSpent } from "./support/LongBudget.ts"
-import { Bundle } from "./support/ServiceProcess.ts"
 
 const seconds = 300_000
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
     "P2, P10 loses and doubles nothing over kill -9 at random moments under load, 20 times or as often as there is time for",
     () =>

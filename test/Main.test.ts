@@ -1,10 +1,9 @@
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Schedule } from "effect"
+import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { createServer, type Server } from "node:net"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { makeProxy } from "./support/DatabaseProxy.ts"
 import {
-  Bundle,
   call,
   emptyDatabase,
   freePort,
@@ -25,7 +24,7 @@ const refused = Effect.fnUntraced(function* (variables: Record<string, string>, 
   return service.output()
 })
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
     "says where it is, where the data is, and what to type next",
     () =>

@@ -1,11 +1,11 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { sitePaths } from "../src/server/pages/site/SitePaths.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
-import { Bundle, startService } from "./support/ServiceProcess.ts"
+import { startService } from "./support/ServiceProcess.ts"
 
 const seconds = 60_000
 
@@ -49,7 +49,7 @@ const runTour = (port: number) =>
     return Effect.sync(() => shell.kill("SIGKILL"))
   })
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
     "answers the README's tour as the README shows",
     () =>

@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { runs } from "../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
-import { Bundle, call, makeFolder, numbersIn, postmasterOf, signUp, startService } from "./support/ServiceProcess.ts"
+import { call, makeFolder, numbersIn, postmasterOf, signUp, startService } from "./support/ServiceProcess.ts"
 
 const seconds = 60_000
 
@@ -22,7 +22,7 @@ const socketAfter = (port: number, sent: string) =>
 
 const idleSocket = (port: number) => socketAfter(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
     "P11 answers or refuses each of 50 writes that SIGTERM comes upon, and does what it said",
     () =>

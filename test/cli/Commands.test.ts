@@ -1,8 +1,7 @@
-import { assert, it as plain, layer } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { agentMemory, hasTerminal, inTerminal } from "../support/CommandLine.ts"
-import { Bundle } from "../support/ServiceProcess.ts"
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   version: string
@@ -10,17 +9,17 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
 
 const commands = [[], ["serve"], ["migrate"], ["keys"], ["keys", "create"], ["doctor"], ["export"], ["import"]]
 
-if (!hasTerminal) plain.skip("The command line in a terminal: no python3 to make one", () => undefined)
+if (!hasTerminal) it.skip("The command line in a terminal: no python3 to make one", () => undefined)
 
-layer(Bundle.layer, { excludeTestServices: true, timeout: "60 seconds" })("The command line", (it) => {
-  it.effect("tells its version", () =>
+describe("The command line", () => {
+  it.live("tells its version", () =>
     Effect.gen(function* () {
       const { code, errors, out } = yield* agentMemory(["--version"])
       assert.deepStrictEqual([code, out, errors], [0, `agent-memory v${version}\n`, ""])
     })
   )
 
-  it.effect("explains every command in a pipe, in lines as long as they are", () =>
+  it.live("explains every command in a pipe, in lines as long as they are", () =>
     Effect.gen(function* () {
       for (const command of commands) {
         const { code, errors, out } = yield* agentMemory([...command, "--help"])
@@ -35,7 +34,7 @@ layer(Bundle.layer, { excludeTestServices: true, timeout: "60 seconds" })("The c
   )
 
   for (const columns of hasTerminal ? [80, 40] : []) {
-    it.effect(`explains itself in a terminal of ${columns} columns, none of its words cut`, () =>
+    it.live(`explains itself in a terminal of ${columns} columns, none of its words cut`, () =>
       Effect.gen(function* () {
         const words = (text: string) => text.split(/\s+/).join(" ")
         for (const command of [[], ["export"]]) {
@@ -50,7 +49,7 @@ layer(Bundle.layer, { excludeTestServices: true, timeout: "60 seconds" })("The c
     )
   }
 
-  it.effect("ends with 2 for wrong usage, and says on standard error what is wrong and where help is", () =>
+  it.live("ends with 2 for wrong usage, and says on standard error what is wrong and where help is", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp, string]> = [
         [["nonsense"], /nonsense/, "See agent-memory --help."],
@@ -71,7 +70,7 @@ layer(Bundle.layer, { excludeTestServices: true, timeout: "60 seconds" })("The c
     })
   )
 
-  it.effect("ends with 1 where a command cannot do its work, and says why", () =>
+  it.live("ends with 1 where a command cannot do its work, and says why", () =>
     Effect.gen(function* () {
       const cases: ReadonlyArray<readonly [ReadonlyArray<string>, Record<string, string>, string]> = [
         [["migrate"], { PORT: "x" }, 'PORT is "x"'],

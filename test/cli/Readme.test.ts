@@ -1,21 +1,22 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { backup, backupRow } from "../support/Backups.ts"
 import { DatabaseLayer, DatabaseUrl } from "../support/Database.ts"
-import { Bundle, call, makeFolder, startService } from "../support/ServiceProcess.ts"
+import { call, makeFolder, startService } from "../support/ServiceProcess.ts"
 import { signIn } from "../server/instances/TwoInstances.ts"
+import { inject } from "vitest"
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
 const script = /^## Backup and restore\n.*?^```sh\n(.*?)^```\n/ms.exec(readme)?.[1] ?? ""
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
   it.effect("moves an account as the README shows", () =>
     Effect.gen(function* () {
       const { url: database } = yield* DatabaseUrl
-      const { file } = yield* Bundle
+      const file = inject("bundle")
       const { url } = yield* startService({ DATABASE_URL: database })
       const [key, other] = [yield* signIn(url, "one@example.com"), yield* signIn(url, "other@example.com")]
       const all = backup({ notes: [backupRow(1, '"n":1.10')] })

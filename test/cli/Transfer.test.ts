@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { backup, backupRow, fullBackup } from "../support/Backups.ts"
 import { agentMemory, hasTerminal, inTerminal } from "../support/CommandLine.ts"
 import { DatabaseLayer, DatabaseUrl } from "../support/Database.ts"
-import { Bundle, call, makeFolder, startService, type ServiceProcess } from "../support/ServiceProcess.ts"
+import { call, makeFolder, startService, type ServiceProcess } from "../support/ServiceProcess.ts"
 import { signIn } from "../server/instances/TwoInstances.ts"
 
 /** A service of its own process, that the commands of this file talk to. */
@@ -66,7 +66,7 @@ const fakeService = Effect.fnUntraced(function* (answer: (path: string, count: n
 
 if (!hasTerminal) plain.skip("Progress in a terminal: no python3 to make one", () => undefined)
 
-layer(Running.layer.pipe(Layer.provideMerge(Layer.merge(Bundle.layer, DatabaseLayer))), {
+layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
   excludeTestServices: true,
   timeout: "120 seconds"
 })("export and import", (it) => {

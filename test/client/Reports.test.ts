@@ -1,11 +1,11 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted, Schedule } from "effect"
+import { Effect, Fiber, Redacted, Schedule } from "effect"
 import { AgentMemory, layer as layerClient } from "../../src/client/effect.ts"
 import { createClient, type AgentMemoryError } from "../../src/client/index.ts"
 import { waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
 import { rejection, withClient } from "../support/Client.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../support/Database.ts"
-import { Bundle, signUp, startService } from "../support/ServiceProcess.ts"
+import { signUp, startService } from "../support/ServiceProcess.ts"
 import { serviceLayer } from "../support/TestService.ts"
 
 interface Item {
@@ -77,7 +77,7 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "100" }), { excludeTestServices: true
   )
 })
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: 120_000 })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: 120_000 })((it) => {
   // https://github.com/VilledeMontreal/express-idempotency/issues/32
   it.effect(
     "C28 one call of the client outlives the process that is killed before and after its insert, and makes one row",

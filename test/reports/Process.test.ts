@@ -1,12 +1,11 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Schedule } from "effect"
+import { Effect, Fiber, Schedule } from "effect"
 import { existsSync, readFileSync, symlinkSync } from "node:fs"
 import { join, relative } from "node:path"
 import { tmpdir } from "node:os"
 import { runs, waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../support/Database.ts"
 import {
-  Bundle,
   call,
   makeFolder,
   numbersIn,
@@ -48,7 +47,7 @@ const addNumbers = (service: ServiceProcess, key: string, from: number, count: n
     { concurrency: 8 }
   )
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: seconds })((it) => {
+layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   // https://github.com/electric-sql/pglite/issues/1106
   it.effect(
     "C01 refuses a second process on a folder, however its path is spelled, and takes over a dead one's",

@@ -1,11 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Config, Effect, Layer } from "effect"
+import { Config, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomFrom, pick, type Random } from "../domain/json/RandomJson.ts"
 import { DatabaseUrl } from "../support/Database.ts"
 import { countersFault } from "../support/ModelRun.ts"
 import { residentMegabytes } from "../support/Memory.ts"
-import { Bundle } from "../support/ServiceProcess.ts"
 import { serviceLayer } from "../support/TestService.ts"
 import { makeInstance, type Instance } from "./Instances.ts"
 import { play, type Totals } from "./Load.ts"
@@ -68,7 +67,7 @@ const faults = {
 }
 type FaultName = keyof typeof faults
 
-layer(Layer.mergeAll(Bundle.layer, serviceLayer(variables)), { excludeTestServices: true })("Two processes", (it) => {
+layer(serviceLayer(variables), { excludeTestServices: true })("Two processes", (it) => {
   it.effect("answer as the model does under load and faults, and keep exact counters and flat memory", () =>
     Effect.gen(function* () {
       const minutes = yield* Config.withDefault(Config.Finite("SOAK_MINUTES"), 2)

@@ -8,7 +8,7 @@ import { waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseLayer, DatabaseUrl } from "./Database.ts"
 import { faultsFile } from "./FakeBrowser.ts"
 import { installTool } from "./InstallTool.ts"
-import { Bundle, makeFolder, startService } from "./ServiceProcess.ts"
+import { makeFolder, startService } from "./ServiceProcess.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const browser = join(root, "test/support/FakeBrowser.ts")
@@ -35,7 +35,7 @@ export class McpService extends Context.Service<
       const issuer = `http://localhost:${port}`
       return { url, issuer, mcp: `${issuer}/mcp` }
     })
-  ).pipe(Layer.provide(Bundle.layer))
+  )
 }
 
 type Services = McpService | Layer.Success<typeof DatabaseLayer>

@@ -1,7 +1,7 @@
 import { Config, Effect, Option } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { tmpdir } from "node:os"
-import { Bundle } from "./ServiceProcess.ts"
+import { inject } from "vitest"
 
 /** What a command did, its two outputs apart; in a terminal both are one. */
 interface Ran {
@@ -45,7 +45,7 @@ const runProgram = Effect.fnUntraced(function* (
 
 /** Runs the command line as scripts do, with pipes and with these variables and none of the caller's. */
 export const agentMemory = Effect.fnUntraced(function* (args: ReadonlyArray<string>, options: RunOptions = {}) {
-  const { file } = yield* Bundle
+  const file = inject("bundle")
   return yield* runProgram(process.execPath, [file, ...args], options)
 })
 
@@ -79,7 +79,7 @@ export const inTerminal = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   options: RunOptions = {}
 ) {
-  const { file } = yield* Bundle
+  const file = inject("bundle")
   const ran = yield* runProgram("python3", ["-c", terminal, String(columns), process.execPath, file, ...args], options)
   return { ...ran, out: ran.out.replaceAll("\r\n", "\n") }
 })

@@ -2,19 +2,26 @@ import { PgClient } from "@effect/sql-pg"
 import { Config, Effect, Exit, Option, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
-import { execFileSync } from "node:child_process"
-import { existsSync } from "node:fs"
+import { execFile } from "node:child_process"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import type { TestProject } from "vitest/node"
 import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
 import { migrate } from "../../src/server/sql/Migrations.ts"
 import { throwAwayFolder } from "../../src/testing/ThrowAwayFolder.ts"
 
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const execute = promisify(execFile)
+
 declare module "vitest" {
   interface ProvidedContext {
     /** Where this run's PostgreSQL answers, and the migrated database that suites copy. */
     readonly postgres: { readonly adminUrl: string; readonly template: string }
+    /** The built service's file. */
+    readonly bundle: string
     /** The Chromium of the browser tests; empty where there is none. */
     readonly chromium: string
     /** The folder of the JSONTestSuite's files; empty where there is none. */
@@ -52,12 +59,26 @@ const prepare = Effect.gen(function* () {
   return { adminUrl, template }
 }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
 
-/** What browsers load, built as `npm run build` does. */
-const buildAssets = Effect.sync(() =>
-  execFileSync(process.execPath, ["src/build.js", "--assets"], {
-    cwd: fileURLToPath(new URL("../..", import.meta.url))
-  })
-)
+/**
+ * The service as `npm start` runs it, for the suites that start processes of it, and what browsers load from both. It is
+ * built under node_modules, so that it finds the packages that it does not hold.
+ */
+const buildService = Effect.gen(function* () {
+  const cache = join(root, "node_modules", ".cache")
+  mkdirSync(cache, { recursive: true })
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(cache, "agent-memory-test-"))),
+    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+  )
+  yield* Effect.promise(() => execute(process.execPath, ["src/build.js", "--service", folder], { cwd: root }))
+  // Moved, so that whoever reads the folder meanwhile finds all of one build.
+  const assets = join(root, "dist", "assets")
+  const copy = `${assets}.${process.pid}`
+  cpSync(join(folder, "assets"), copy, { recursive: true })
+  rmSync(assets, { recursive: true, force: true })
+  renameSync(copy, assets)
+  return join(folder, "main.js")
+})
 
 const chromiums = [
   "/usr/bin/chromium",
@@ -86,8 +107,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const scope = Scope.makeUnsafe()
   project.provide("jsonTestSuite", await Effect.runPromise(findJsonTestSuite))
   project.provide("chromium", await Effect.runPromise(findChromium))
-  await Effect.runPromise(buildAssets)
-  project.provide("postgres", await Effect.runPromise(Scope.provide(prepare, scope)))
+  const [bundle, postgres] = await Effect.runPromise(
+    Effect.all([buildService, prepare], { concurrency: "unbounded" }).pipe(Scope.provide(scope))
+  )
+  project.provide("bundle", bundle)
+  project.provide("postgres", postgres)
   // What a broken suite left open must not keep the run's result from being told.
   return () =>
     new Promise((resolve) => {

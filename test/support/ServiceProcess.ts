@@ -1,40 +1,15 @@
-import { Config, Context, Data, Effect, Layer, Option } from "effect"
+import { Config, Data, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { spawn, spawnSync, type ChildProcess } from "node:child_process"
+import { spawn, type ChildProcess } from "node:child_process"
 import { randomBytes, randomInt } from "node:crypto"
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { inject } from "vitest"
 import { waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseUrl } from "./Database.ts"
-
-const root = fileURLToPath(new URL("../..", import.meta.url))
-
-/** The service built as `npm start` runs it, for a test file's processes; it starts several times faster than unbuilt. */
-export class Bundle extends Context.Service<Bundle, { readonly file: string }>()(
-  "agent-memory/test/support/ServiceProcess/Bundle"
-) {
-  static readonly layer = Layer.effect(
-    Bundle,
-    Effect.acquireRelease(
-      Effect.sync(() => {
-        // Under node_modules, so that the bundle finds the packages that it does not hold.
-        const cache = join(root, "node_modules", ".cache")
-        mkdirSync(cache, { recursive: true })
-        const folder = mkdtempSync(join(cache, "agent-memory-test-"))
-        const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build.js"), "--service", folder], {
-          cwd: root
-        })
-        if (status !== 0) throw new Error(String(stderr))
-        return { file: join(folder, "main.js"), folder }
-      }),
-      ({ folder }) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-    )
-  )
-}
 
 /** A process ended before it was ready; `output` is all that it printed. */
 class Ended extends Data.TaggedError("Ended")<{ readonly code: number | null; readonly output: string }> {
@@ -95,7 +70,7 @@ const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signa
 
 /** Starts a process with these variables and none of the caller's, and does not wait. It is stopped at the end. */
 export const spawnService = Effect.fnUntraced(function* (variables: Record<string, string>, givenPort?: number) {
-  const { file } = yield* Bundle
+  const file = inject("bundle")
   const port = givenPort ?? (yield* freePort)
   const path = yield* Config.option(Config.String("PATH")).pipe(Effect.orDie)
   const child = yield* Effect.acquireRelease(

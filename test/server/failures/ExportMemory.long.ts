@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
 import { residentMegabytes } from "../../support/Memory.ts"
-import { Bundle, call, signUp, startService } from "../../support/ServiceProcess.ts"
+import { call, signUp, startService } from "../../support/ServiceProcess.ts"
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true })("The largest account", (it) => {
+layer(DatabaseLayer, { excludeTestServices: true })("The largest account", (it) => {
   it.effect("P24 is exported again and again within little memory", () =>
     Effect.gen(function* () {
       const service = yield* startService({ DATABASE_URL: (yield* DatabaseUrl).url, LOG_LEVEL: "fatal" })

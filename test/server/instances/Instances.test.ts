@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
 import { command, hasRedisServer, noRedis, RedisServer, startRedis } from "../../support/RedisServer.ts"
-import { Bundle, call, freePort } from "../../support/ServiceProcess.ts"
+import { call, freePort } from "../../support/ServiceProcess.ts"
 import { accountOf, instanceCases } from "./InstanceCases.ts"
 import { newKey, overBoth, signIn, startTwo, TwoInstances, whileRedisLasts } from "./TwoInstances.ts"
 
@@ -19,37 +19,33 @@ const WithRedisLayer = TwoInstances.layerWith(Effect.map(RedisServer, ({ url }) 
 if (noRedis !== undefined) plain.skip(`Two instances with Redis: ${noRedis}`, () => undefined)
 if (!hasRedisServer) plain.skip("Two instances that lose Redis: no redis-server to start", () => undefined)
 
-layer(
-  Bundle.layer,
-  options
-)((it) => {
-  it.layer(WithoutRedisLayer, options)("Two instances", instanceCases)
+layer(WithoutRedisLayer, options)("Two instances", instanceCases)
 
-  if (noRedis === undefined) {
-    it.layer(WithRedisLayer, options)("Two instances with Redis", (it) => {
-      instanceCases(it)
+if (noRedis === undefined) {
+  layer(WithRedisLayer, options)("Two instances with Redis", (it) => {
+    instanceCases(it)
 
-      it.effect("keep every bucket in Redis", () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { url } = yield* RedisServer
-          const two = yield* TwoInstances
-          const key = yield* signIn(two[0].url, "buckets@example.com")
-          const account = accountOf(key)
-          const check = Effect.gen(function* () {
-            yield* sql`DELETE FROM key_buckets`
-            yield* overBoth(two, 2, (url) => call(`${url}/v1/notes`, { key, body: "{}" }))
-            assert.lengthOf(yield* sql`SELECT key_id FROM key_buckets WHERE account_id = ${account}`, 0)
-            assert.notDeepEqual(yield* command(url, "KEYS", `agent-memory:{${account}/*`), [])
-          })
-          yield* whileRedisLasts(two, check)
+    it.effect("keep every bucket in Redis", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { url } = yield* RedisServer
+        const two = yield* TwoInstances
+        const key = yield* signIn(two[0].url, "buckets@example.com")
+        const account = accountOf(key)
+        const check = Effect.gen(function* () {
+          yield* sql`DELETE FROM key_buckets`
+          yield* overBoth(two, 2, (url) => call(`${url}/v1/notes`, { key, body: "{}" }))
+          assert.lengthOf(yield* sql`SELECT key_id FROM key_buckets WHERE account_id = ${account}`, 0)
+          assert.notDeepEqual(yield* command(url, "KEYS", `agent-memory:{${account}/*`), [])
         })
-      )
-    })
-  }
+        yield* whileRedisLasts(two, check)
+      })
+    )
+  })
+}
 
-  if (!hasRedisServer) return
-  it.layer(DatabaseLayer, options)("Two instances that lose Redis", (it) => {
+if (hasRedisServer) {
+  layer(DatabaseLayer, options)("Two instances that lose Redis", (it) => {
     it.effect("answer every request, say so once each, and end at once when told to", () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl
@@ -99,4 +95,4 @@ layer(
       })
     )
   })
-})
+}

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Terminal } from "../../support/Captured.ts"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
-import { Bundle, call } from "../../support/ServiceProcess.ts"
+import { call } from "../../support/ServiceProcess.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { newKey, overBoth, revoke, signIn, startTwo } from "../instances/TwoInstances.ts"
 import { assertProblem, jsonOf, wire } from "../wire/Wire.ts"
@@ -56,37 +56,34 @@ layer(serviceLayer({ LOG_LEVEL: "trace", LOG_FORMAT: "json" }).pipe(Layer.provid
   }
 )
 
-layer(Layer.merge(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: "60 seconds" })(
-  "A link over two instances",
-  (it) => {
-    it.effect("is saved once of many times, counted once, and ends everywhere with its key", () =>
-      Effect.gen(function* () {
-        const { url } = yield* DatabaseUrl
-        const two = yield* startTwo({ DATABASE_URL: url })
-        const main = yield* signIn(two[0].url, "links@example.com")
-        const { api_key: key, id: keyId } = yield* newKey(two[0].url, main)
-        const added = jsonOf<{ id: string; updated_at: string }>(
-          yield* call(`${two[0].url}/v1/notes`, { key, body: '{"n":0}' })
-        )
-        const made = yield* call(`${two[1].url}/v1/_row_links`, { key, body: `{"table":"notes","id":"${added.id}"}` })
-        const path = new URL(jsonOf<{ viewer_url: string }>(made).viewer_url).pathname
-        const patch = (url: string, n: number) =>
-          Effect.promise(async (signal) => {
-            const body = `{"updated_at":"${added.updated_at}","patch":{"n":${n + 1}}}`
-            const response = await fetch(url + path, { method: "PATCH", body, signal, headers })
-            return response.status
-          })
-        const headers = { "content-type": "application/json" }
-        const statuses = yield* overBoth(two, 40, patch)
-        assert.strictEqual(statuses.filter((status) => status === 200).length, 1)
-        // A token may come back while the saves go on.
-        const conflicts = statuses.filter((status) => status === 409).length
-        const limited = statuses.filter((status) => status === 429).length
-        assert.strictEqual(1 + conflicts + limited, 40)
-        assert.isTrue(conflicts >= 29 && conflicts <= 31, String(conflicts))
-        assert.strictEqual(yield* revoke(two[0].url, main, keyId), 200)
-        for (const { url } of two) assert.strictEqual((yield* call(url + path, {})).status, 404)
-      })
-    )
-  }
-)
+layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("A link over two instances", (it) => {
+  it.effect("is saved once of many times, counted once, and ends everywhere with its key", () =>
+    Effect.gen(function* () {
+      const { url } = yield* DatabaseUrl
+      const two = yield* startTwo({ DATABASE_URL: url })
+      const main = yield* signIn(two[0].url, "links@example.com")
+      const { api_key: key, id: keyId } = yield* newKey(two[0].url, main)
+      const added = jsonOf<{ id: string; updated_at: string }>(
+        yield* call(`${two[0].url}/v1/notes`, { key, body: '{"n":0}' })
+      )
+      const made = yield* call(`${two[1].url}/v1/_row_links`, { key, body: `{"table":"notes","id":"${added.id}"}` })
+      const path = new URL(jsonOf<{ viewer_url: string }>(made).viewer_url).pathname
+      const patch = (url: string, n: number) =>
+        Effect.promise(async (signal) => {
+          const body = `{"updated_at":"${added.updated_at}","patch":{"n":${n + 1}}}`
+          const response = await fetch(url + path, { method: "PATCH", body, signal, headers })
+          return response.status
+        })
+      const headers = { "content-type": "application/json" }
+      const statuses = yield* overBoth(two, 40, patch)
+      assert.strictEqual(statuses.filter((status) => status === 200).length, 1)
+      // A token may come back while the saves go on.
+      const conflicts = statuses.filter((status) => status === 409).length
+      const limited = statuses.filter((status) => status === 429).length
+      assert.strictEqual(1 + conflicts + limited, 40)
+      assert.isTrue(conflicts >= 29 && conflicts <= 31, String(conflicts))
+      assert.strictEqual(yield* revoke(two[0].url, main, keyId), 200)
+      for (const { url } of two) assert.strictEqual((yield* call(url + path, {})).status, 404)
+    })
+  )
+})

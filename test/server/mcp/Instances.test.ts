@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
-import { Effect, Fiber, Layer, Schedule } from "effect"
+import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { newConnection } from "../../support/Mcp.ts"
-import { Bundle, call, startService, type Reply, type ServiceProcess } from "../../support/ServiceProcess.ts"
+import { call, startService, type Reply, type ServiceProcess } from "../../support/ServiceProcess.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { rpc } from "./Messages.ts"
 
@@ -46,7 +46,7 @@ const outcomeOf = (reply: Reply) =>
       ? "refused"
       : `${reply.status} ${reply.text}`
 
-layer(Layer.mergeAll(Bundle.layer, serviceLayer()), { excludeTestServices: true, timeout })("Instances", (it) => {
+layer(serviceLayer(), { excludeTestServices: true, timeout })("Instances", (it) => {
   it.effect(
     "46 finish the calls that a stop finds begun, and refuse new ones",
     () =>

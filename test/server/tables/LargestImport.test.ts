@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fullBackup } from "../../support/Backups.ts"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
 import { countersFault } from "../../support/ModelRun.ts"
-import { Bundle, call, startService } from "../../support/ServiceProcess.ts"
+import { call, startService } from "../../support/ServiceProcess.ts"
 import { signIn } from "../instances/TwoInstances.ts"
 
 const mib = 1_048_576
@@ -18,7 +18,7 @@ const peakOf = (pid: number): number | undefined => {
   return Number(peak![1]) / 1024
 }
 
-layer(Layer.mergeAll(Bundle.layer, DatabaseLayer), { excludeTestServices: true, timeout: "120 seconds" })(
+layer(DatabaseLayer, { excludeTestServices: true, timeout: "120 seconds" })(
   "The largest account that the limits allow",
   (it) => {
     it.effect("is exported, imported and exported again byte by byte, in bounded memory", () =>
