@@ -4,7 +4,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { installTool } from "../support/InstallTool.ts"
 import { call } from "../support/ServiceProcess.ts"
-import { Installed, startCommand } from "./Installed.ts"
+import { Installed } from "./Installed.ts"
+import { nodeCases } from "./NodeCases.ts"
 import { lend, Packed, root, run } from "./Packed.ts"
 
 const readme = readFileSync(join(root, "README.md"), "utf8")
@@ -125,16 +126,7 @@ export const useIt = (it: Vitest.MethodsNonLive<Packed>) =>
             assert.strictEqual(printed.trim(), stored)
           }))
       }
-
-      const oldest = inRuntimes(runtimes.folder)["Node 22.19"]?.[0] ?? ""
-      const test = existsSync(oldest) ? it.effect : it.effect.skip
-      test("serves on the oldest Node", () =>
-        Effect.gen(function* () {
-          const { project } = yield* Packed
-          const command = [oldest, join(project, "node_modules/agent-memory/src/agent-memory.cjs")]
-          const { url } = yield* startCommand(project, ["DATA_DIR=oldest", ...command])
-          assert.strictEqual((yield* call(`${url}/ready`)).status, 200)
-        }))
+      nodeCases(it, runtimes.folder)
     }
 
     it.effect("has types that hold in ESM and CommonJS, without Effect's", () =>

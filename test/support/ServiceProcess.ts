@@ -155,8 +155,8 @@ export const call = (
   })
 
 /** Signs up over HTTP, as a person on the service's own machine does, and gives the API key. */
-export const signUp = Effect.fnUntraced(function* (url: string) {
-  const link = yield* call(`${url}/auth/magic-link`, { body: '{"email":"somebody@example.com"}' })
+export const signUp = Effect.fnUntraced(function* (url: string, email = "somebody@example.com") {
+  const link = yield* call(`${url}/auth/magic-link`, { body: JSON.stringify({ email }) })
   const token = /token=([^"]+)/.exec(link.text)?.[1] ?? ""
   const verified = yield* call(`${url}/auth/verify`, { body: JSON.stringify({ token }) })
   const key = /"api_key":"([^"]+)"/.exec(verified.text)?.[1]
