@@ -171,7 +171,7 @@ export const playRandomly = Effect.fnUntraced(function* <E, R, E2, R2>(
   return { operations: played.flat().length, fault: `MODEL_SEED=${seed}\n${listed}\n\n${again ?? fault}` }
 })
 
-/** Leaves out ever smaller pieces as long as what is left still fails: of the groups, then of each group. */
+/** Shrinks the list of groups, then each group. */
 const shrink = Effect.fnUntraced(function* <E, R>(
   failing: ReadonlyArray<ReadonlyArray<ModelOperation>>,
   replay: (groups: ReadonlyArray<ReadonlyArray<ModelOperation>>) => Effect.Effect<Fault, E, R>
@@ -184,7 +184,8 @@ const shrink = Effect.fnUntraced(function* <E, R>(
   return groups
 })
 
-const shrinkList = Effect.fnUntraced(function* <A, E, R>(
+/** Leaves out ever smaller pieces of a list as long as a replay of the rest still gives a fault. */
+export const shrinkList = Effect.fnUntraced(function* <A, E, R>(
   failing: ReadonlyArray<A>,
   replay: (list: ReadonlyArray<A>) => Effect.Effect<Fault, E, R>
 ) {

@@ -13,6 +13,7 @@ import {
   type Send
 } from "../../support/ModelRun.ts"
 import { sendByTools, sendByWire, sendTogether } from "../../support/ModelSend.ts"
+import type { ModelOperation } from "../../support/ModelValues.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 
 const limits = { tables: 3, rows: 6, storage: 900, row: 300, batch: 6, versions: 3 }
@@ -90,5 +91,28 @@ layer(serviceLayer(variables), { excludeTestServices: true })("The service and a
         }
       }),
     180_000
+  )
+
+  it.effect("are told apart by the one operation that shows a difference, though others came before and with it", () =>
+    Effect.gen(function* () {
+      // A sender that gets empty answers, always or to some operations.
+      const emptied =
+        (isEmptied: (operation: ModelOperation) => boolean): typeof sendTogether =>
+        (account, operations) =>
+          sendTogether(account, operations).pipe(
+            Effect.map((answers) =>
+              answers.map((answer, n) => (isEmptied(operations[n]!) ? { ...answer, body: {} } : answer))
+            )
+          )
+      const [seed = 1] = yield* seeds(1)
+      const forgetful = emptied(({ kind }) => kind === "query")
+      const options = { groupSize: 8, length: 34, extras: { saves: true }, seed }
+      const { fault } = yield* playRandomly(freshAccount, forgetful, limits, options)
+      assert.match(fault ?? "", /^MODEL_SEED=\d+\n\{"kind":"query"[^\n]*\}\n\n/)
+      const senders = [sendTogether, emptied(() => true)]
+      const told = yield* playConcurrently(senders, limits, { prepared: 14, each: 4, seed })
+      assert.lengthOf(told?.match(/ => /g) ?? [], 1, told)
+      assert.match(told ?? "", /no order of these calls gives these answers$/)
+    })
   )
 })
