@@ -2,7 +2,9 @@ import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { surviveKills } from "./Crash.ts"
 import { DatabaseLayer } from "./support/Database.ts"
-import { isBudgetSpent } from "./support/LongBudget.ts"
+import { longBudget } from "./support/LongBudget.ts"
+
+const isBudgetSpent = longBudget()
 
 const seconds = 300_000
 

@@ -1,7 +1,10 @@
 import { Config, Effect } from "effect"
 
-/** Whether the seconds of `LONG_SECONDS`, counted from the file's start, are over; without them a sweep is never cut. */
-export const isBudgetSpent = Effect.map(
-  Effect.orDie(Config.withDefault(Config.Finite("LONG_SECONDS"), Infinity)),
-  (seconds) => performance.now() > seconds * 1000
-)
+/** Whether the seconds of `LONG_SECONDS`, counted from this call, are over; without them a sweep is never cut. */
+export const longBudget = () => {
+  const start = performance.now()
+  return Effect.map(
+    Effect.orDie(Config.withDefault(Config.Finite("LONG_SECONDS"), Infinity)),
+    (seconds) => performance.now() - start > seconds * 1000
+  )
+}

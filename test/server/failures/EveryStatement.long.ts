@@ -1,8 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { isBudgetSpent } from "../../support/LongBudget.ts"
+import { longBudget } from "../../support/LongBudget.ts"
 import type { StatementFault } from "../../support/StatementFaults.ts"
 import { FaultyService, openTransactions, original, sweep, writeNames, writesOf } from "./EveryStatement.ts"
+
+const isBudgetSpent = longBudget()
 
 // A full disk, a server that stops, a statement that took too long, a lost deadlock, a fault of the statement itself.
 const refusals = ["53100", "57P01", "57014", "40P01", "22000"].map((refusedWith) => ({ refusedWith }))

@@ -1,8 +1,10 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { isBudgetSpent } from "../../support/LongBudget.ts"
+import { longBudget } from "../../support/LongBudget.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { fuzz } from "./FuzzRun.ts"
+
+const isBudgetSpent = longBudget()
 
 layer(serviceLayer(), { excludeTestServices: true })("Many random requests", (it) => {
   it.effect("P19, P20 get what their operation declares, as it is described", () =>
