@@ -119,7 +119,7 @@ export const play = Effect.fnUntraced(function* (
     const step = Effect.fnUntraced(function* (operation: ModelOperation) {
       const answer = yield* untilAnswered(urls, account, names.resolve(operation), random, totals)
       const expected = model.run(operation)
-      const fault = difference(names, expected, answer)
+      const fault = difference(operation, names, expected, answer)
       totals.operations++
       if (fault === undefined) return
       const told = [operation, expected, answer].map((one) => JSON.stringify(one)).join("\n")

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { randomFrom } from "../domain/json/RandomJson.ts"
 import { Model } from "./Model.ts"
-import { randomOperation } from "./ModelGenerator.ts"
+import { randomOperation, type Extras } from "./ModelGenerator.ts"
 import { Names } from "./ModelNames.ts"
-import { countersFault, difference, freshAccount, shrinkList, type Send, type ServiceAnswer } from "./ModelRun.ts"
+import { countersFault, difference, shrinkList, type Account, type Send, type ServiceAnswer } from "./ModelRun.ts"
 import type { ModelLimits, ModelOperation } from "./ModelValues.ts"
 
 interface Call {
@@ -25,7 +25,7 @@ const hasOrder = (model: Model, names: Names, calls: ReadonlyArray<Call>): boole
     const [nextModel, nextNames] = [model.fork(), names.fork()]
     const expected = nextModel.run(call.operation)
     return (
-      difference(nextNames, expected, call.answer) === undefined &&
+      difference(call.operation, nextNames, expected, call.answer) === undefined &&
       hasOrder(nextModel, nextNames, calls.toSpliced(index, 1))
     )
   })
@@ -42,12 +42,18 @@ interface Size {
   /** How many operations each sender has. */
   readonly each: number
   readonly prepared: number
+  readonly extras: Extras
 }
 
-const randomHistory = (limits: ModelLimits, seed: number, { each, prepared, senders }: Size): History => {
+const randomHistory = (limits: ModelLimits, seed: number, { each, extras, prepared, senders }: Size): History => {
   const random = randomFrom(seed)
   const model = new Model(limits)
-  const next = () => randomOperation(random, model, [], { saves: true })
+  const made: Array<ModelOperation> = []
+  const next = () => {
+    const operation = randomOperation(random, model, made, extras)
+    made.push(operation)
+    return operation
+  }
   const list = (length: number, make: () => ModelOperation) => Array.from({ length }, make)
   const first = list(prepared, () => {
     const operation = next()
@@ -67,18 +73,19 @@ const told = ({ prepared }: History, calls: ReadonlyArray<Call>) => {
 }
 
 /** Plays a history on an account of its own. It is a fault if the answers fit no order, or counters no recount. */
-const play = Effect.fnUntraced(function* <E, R>(
+const play = Effect.fnUntraced(function* <E, R, E2, R2>(
+  open: Effect.Effect<Account, E2, R2>,
   senders: ReadonlyArray<Send<E, R>>,
   limits: ModelLimits,
   history: History
 ) {
-  const account = yield* freshAccount
+  const account = yield* open
   const model = new Model(limits)
   const names = new Names(account.keyId)
   for (const operation of history.prepared) {
     if (!names.knows(operation)) continue
     const [answer] = yield* senders[0]!(account, [names.resolve(operation)])
-    const fault = difference(names, model.run(operation), answer!)
+    const fault = difference(operation, names, model.run(operation), answer!)
     if (fault !== undefined) return `${told(history, [])}\nbefore the senders began: ${fault}`
   }
   const calls: Array<Call> = []
@@ -105,20 +112,21 @@ const attempts = 10
  * Prepares rows one after another, then lets every sender send random operations at the same time as the others. A fault
  * comes back as a text with the shortest history that leaving out operations finds.
  */
-export const playConcurrently = Effect.fnUntraced(function* <E, R>(
+export const playConcurrently = Effect.fnUntraced(function* <E, R, E2, R2>(
+  open: Effect.Effect<Account, E2, R2>,
   senders: ReadonlyArray<Send<E, R>>,
   limits: ModelLimits,
   { seed, ...size }: Omit<Size, "senders"> & { readonly seed: number }
 ) {
   const replay = Effect.fnUntraced(function* (history: History) {
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const fault = yield* play(senders, limits, history)
+      const fault = yield* play(open, senders, limits, history)
       if (fault !== undefined) return fault
     }
     return undefined
   })
   let history = randomHistory(limits, seed, { ...size, senders: senders.length })
-  const fault = yield* play(senders, limits, history)
+  const fault = yield* play(open, senders, limits, history)
   if (fault === undefined) return undefined
   for (const [index, operations] of history.sent.entries()) {
     const sent = (shorter: ReadonlyArray<ModelOperation>) => history.sent.with(index, shorter)

@@ -5,7 +5,14 @@ import { randomFrom } from "../domain/json/RandomJson.ts"
 import { Model } from "./Model.ts"
 import { randomOperation, type Extras } from "./ModelGenerator.ts"
 import { Names } from "./ModelNames.ts"
-import { isWrite, type Json, type ModelAnswer, type ModelLimits, type ModelOperation } from "./ModelValues.ts"
+import {
+  isWrite,
+  successOf,
+  type Json,
+  type ModelAnswer,
+  type ModelLimits,
+  type ModelOperation
+} from "./ModelValues.ts"
 import { newConnection } from "./Mcp.ts"
 import { newAccount } from "./TestService.ts"
 
@@ -53,10 +60,15 @@ export const connectedAccount = Effect.gen(function* () {
 type Fault = string | undefined
 
 /** Where an answer is another than the model's. */
-export const difference = (names: Names, expected: ModelAnswer, actual: ServiceAnswer): Fault => {
+export const difference = (
+  operation: ModelOperation,
+  names: Names,
+  expected: ModelAnswer,
+  actual: ServiceAnswer
+): Fault => {
   if ("body" in expected) {
     const fault = names.match(expected.body, actual.body)
-    if (fault !== undefined || actual.status > 201) return fault ?? `status ${actual.status}`
+    if (fault !== undefined || actual.status !== successOf(operation)) return fault ?? `status ${actual.status}`
     const isAlike = actual.replayed === undefined || expected.replayed === actual.replayed
     return isAlike ? undefined : `replayed: ${actual.replayed}`
   }
@@ -88,7 +100,7 @@ const play = Effect.fnUntraced(function* <E, R, E2, R2>(
     )
     for (const [index, operation] of operations.entries()) {
       const expected = model.run(operation)
-      const fault = difference(names, expected, answers[index]!)
+      const fault = difference(operation, names, expected, answers[index]!)
       if (fault !== undefined) {
         const told = `${JSON.stringify(operation)}\n  should answer ${JSON.stringify(expected)}`
         return `${told}\n  and answered  ${JSON.stringify(answers[index]!.body)}\n  (${fault})`

@@ -12,6 +12,7 @@ import { callTool, type ToolAnswer } from "./Mcp.ts"
 import {
   isWrite,
   statusOf,
+  successOf,
   type Fields,
   type Json,
   type ModelOperation,
@@ -62,7 +63,7 @@ export const sendByWire = (account: Account, operations: ReadonlyArray<ModelOper
     const headers = "key" in operation ? { "idempotency-key": operation.key! } : {}
     return Effect.map(request(method, path, { key: account.apiKey, body, headers }), (answer): ServiceAnswer => ({
       status: answer.status,
-      body: JSON.parse(answer.text),
+      body: JSON.parse(asOfKey(answer.text, account.keyId)),
       replayed: answer.headers.get("idempotent-replayed") === "true"
     }))
   })
@@ -118,7 +119,7 @@ export const answerOfTool = ({ keyId }: Account, operation: ModelOperation, { co
   const body = JSON.parse(asOfKey(content[0]!.text, keyId)) as { readonly [name: string]: Json }
   const answer: ServiceAnswer = isError
     ? { status: statusOf(String(body["code"]), operation), body, replayed: undefined }
-    : { status: 200, body: restOf(operation, body), replayed: undefined }
+    : { status: successOf(operation), body: restOf(operation, body), replayed: undefined }
   return answer
 }
 
@@ -175,21 +176,26 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
     return rowWrites.write(caller, edit)
   }
 
-  const writes = yield* Effect.forEach(operations.filter(isWrite), (one) => answered(write(one)), {
+  const writes = yield* Effect.forEach(operations.filter(isWrite), (one) => answered(one, write(one)), {
     concurrency: "unbounded"
   })
   const reads = yield* Effect.forEach(
     operations.flatMap((one) => (isWrite(one) ? [] : [one])),
-    (one) => answered(read(account, one))
+    (one) => answered(one, read(account, one))
   )
   return [...writes, ...reads]
 })
 /** A failure as the problem+json that it would be on the wire. */
 const answered = <E extends { readonly status: number }, R>(
+  operation: ModelOperation,
   answer: Effect.Effect<{ readonly body: JsonText; readonly replayed: boolean }, E, R>
 ) =>
   answer.pipe(
-    Effect.map(({ body, replayed }): ServiceAnswer => ({ status: 200, body: JSON.parse(body.text), replayed })),
+    Effect.map(({ body, replayed }): ServiceAnswer => ({
+      status: successOf(operation),
+      body: JSON.parse(body.text),
+      replayed
+    })),
     Effect.catch((problem) =>
       Effect.succeed<ServiceAnswer>({
         status: problem.status,

@@ -147,6 +147,10 @@ export const versionsOf = (row: ModelRow): Json =>
 /** An add's key may come in the header or in the operation: the row alone is the request. */
 export const requestOf = (write: ModelWrite): string => JSON.stringify(write.action === "add" ? write.row : write)
 
+/** The one status of an operation's success. */
+export const successOf = (operation: ModelOperation): number =>
+  operation.kind === "write" && operation.write.action === "add" ? 201 : 200
+
 export const statusOf = (code: string, operation: ModelOperation): number => {
   const action = operation.kind === "write" ? operation.write.action : operation.kind
   if (code === "row_not_found" || code === "version_not_found") return 404

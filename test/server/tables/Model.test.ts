@@ -87,7 +87,27 @@ layer(serviceLayer(variables), { excludeTestServices: true })("The service and a
           )
         const senders = [sendTogether, elsewhere, sendTogether, elsewhere]
         for (const seed of yield* seeds(60)) {
-          assert.isUndefined(yield* playConcurrently(senders, limits, { prepared: 14, each: 4, seed }))
+          assert.isUndefined(
+            yield* playConcurrently(freshAccount, senders, limits, {
+              prepared: 14,
+              each: 4,
+              extras: { saves: true },
+              seed
+            })
+          )
+        }
+      }),
+    180_000
+  )
+
+  it.effect(
+    "P9 fit one order of the calls, though they come over REST and /mcp at once",
+    () =>
+      Effect.gen(function* () {
+        const senders = [sendByWire, sendByTools, sendByWire, sendByTools]
+        for (const seed of yield* seeds(30)) {
+          const options = { prepared: 14, each: 4, extras: {}, seed }
+          assert.isUndefined(yield* playConcurrently(connectedAccount, senders, limits, options))
         }
       }),
     180_000
@@ -110,7 +130,12 @@ layer(serviceLayer(variables), { excludeTestServices: true })("The service and a
       const { fault } = yield* playRandomly(freshAccount, forgetful, limits, options)
       assert.match(fault ?? "", /^MODEL_SEED=\d+\n\{"kind":"query"[^\n]*\}\n\n/)
       const senders = [sendTogether, emptied(() => true)]
-      const told = yield* playConcurrently(senders, limits, { prepared: 14, each: 4, seed })
+      const told = yield* playConcurrently(freshAccount, senders, limits, {
+        prepared: 14,
+        each: 4,
+        extras: { saves: true },
+        seed
+      })
       assert.lengthOf(told?.match(/ => /g) ?? [], 1, told)
       assert.match(told ?? "", /no order of these calls gives these answers$/)
     })
