@@ -1,7 +1,6 @@
 import { Effect } from "effect"
-import { connect, createServer, type Socket } from "node:net"
-import { join } from "node:path"
-import { listenInPlaceOf } from "./Loopback.ts"
+import { createServer, type Socket } from "node:net"
+import { connectTo, listenInPlaceOf } from "./Loopback.ts"
 
 /** A network between the service and PostgreSQL that can fail. */
 export interface DatabaseProxy {
@@ -15,25 +14,15 @@ export interface DatabaseProxy {
   readonly cut: Effect.Effect<void>
 }
 
-/** PostgreSQL's address may be a TCP port or a socket in a folder. */
-const target = (url: URL) => {
-  const folder = url.searchParams.get("host")
-  const port = Number(url.port === "" ? 5432 : url.port)
-  return folder === null ? { host: url.hostname, port } : { path: join(folder, `.s.PGSQL.${port}`) }
-}
-
 /** Puts a network that can fail in front of a database, until the scope closes. */
 export const makeProxy = Effect.fnUntraced(function* (databaseUrl: string) {
-  const url = new URL(databaseUrl)
-  const to = target(url)
   const sockets = new Set<Socket>()
   let mode: "pass" | "stall" | "cut" = "pass"
 
   // Statements are small and wait for their answers: held back to be sent together, each would take 40 ms.
   const server = createServer({ noDelay: true }, (client) => {
     if (mode === "cut") return void client.destroy()
-    const upstream = connect(to)
-    upstream.setNoDelay()
+    const upstream = connectTo(databaseUrl)
     for (const [from, into] of [
       [client, upstream],
       [upstream, client]

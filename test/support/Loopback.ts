@@ -1,5 +1,15 @@
 import { Effect } from "effect"
-import type { AddressInfo, Server, Socket } from "node:net"
+import { connect, type AddressInfo, type Server, type Socket } from "node:net"
+import { join } from "node:path"
+
+/** A connection to a database, whose address may be a TCP port or a socket in a folder. */
+export const connectTo = (databaseUrl: string): Socket => {
+  const url = new URL(databaseUrl)
+  const folder = url.searchParams.get("host")
+  const port = Number(url.port === "" ? 5432 : url.port)
+  const socket = folder === null ? connect(port, url.hostname) : connect(join(folder, `.s.PGSQL.${port}`))
+  return socket.setNoDelay()
+}
 
 /**
  * Lets a network of the tests' own listen in the place of a database, until the scope closes: then the `sockets` that it

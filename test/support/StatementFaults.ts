@@ -1,7 +1,7 @@
 import { Effect } from "effect"
-import { connect, createServer, type Socket } from "node:net"
-import { join } from "node:path"
-import { listenInPlaceOf } from "./Loopback.ts"
+import { createServer, type Socket } from "node:net"
+import { connectTo, listenInPlaceOf } from "./Loopback.ts"
+import { Messages } from "./PgMessages.ts"
 
 /**
  * What befalls one statement: PostgreSQL refuses it with this SQLSTATE, its connection breaks before it arrives, or
@@ -17,33 +17,6 @@ export interface FaultyNetwork {
   readonly arm: (nth: number, fault: StatementFault) => void
   /** Ends the waiting for that statement; gives whether it came. */
   readonly disarm: () => boolean
-}
-
-const messageLength = (bytes: Buffer, offset: number): number | undefined =>
-  bytes.length < offset + 4 ? undefined : bytes.readInt32BE(offset) + offset
-
-/** The whole messages of a stream, with its type where it has one; the client's first message has none. */
-class Messages {
-  private rest: Buffer = Buffer.alloc(0)
-  private hasTypes: boolean
-
-  constructor(hasTypes: boolean) {
-    this.hasTypes = hasTypes
-  }
-
-  take(chunk: Buffer): ReadonlyArray<{ readonly type: string; readonly bytes: Buffer }> {
-    this.rest = Buffer.concat([this.rest, chunk])
-    const taken: Array<{ readonly type: string; readonly bytes: Buffer }> = []
-    while (true) {
-      const offset = this.hasTypes ? 1 : 0
-      const length = messageLength(this.rest, offset)
-      if (length === undefined || this.rest.length < length) return taken
-      const type = this.hasTypes ? String.fromCharCode(this.rest[0]!) : ""
-      taken.push({ type, bytes: this.rest.subarray(0, length) })
-      this.rest = this.rest.subarray(length)
-      this.hasTypes = true
-    }
-  }
 }
 
 const message = (type: string, text: string): Buffer => {
@@ -62,9 +35,6 @@ const refusedCommit = (sqlState: string): Buffer =>
 
 /** Puts a network that can break any statement in front of a database, until the scope closes. */
 export const makeFaultyNetwork = Effect.fnUntraced(function* (databaseUrl: string) {
-  const url = new URL(databaseUrl)
-  const folder = url.searchParams.get("host")
-  const port = Number(url.port === "" ? 5432 : url.port)
   const sockets = new Set<Socket>()
   let armed: { left: number; readonly fault: StatementFault } | undefined
 
@@ -76,8 +46,7 @@ export const makeFaultyNetwork = Effect.fnUntraced(function* (databaseUrl: strin
 
   // Statements are small and wait for their answers: held back to be sent together, each would take 40 ms.
   const server = createServer({ noDelay: true }, (client) => {
-    const upstream = folder === null ? connect(port, url.hostname) : connect(join(folder, `.s.PGSQL.${port}`))
-    upstream.setNoDelay()
+    const upstream = connectTo(databaseUrl)
     const [fromClient, fromServer] = [new Messages(false), new Messages(true)]
     const end = () => {
       client.destroy()

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { readdirSync, readFileSync } from "node:fs"
+import { explained, prepare, release, type Plan } from "./Plans.ts"
 
 /** A statement as the sources have it: its literal parts, between which values or fragments are put in. */
 export interface Template {
@@ -54,24 +55,16 @@ export const isOf = (template: Template, text: string): boolean => {
 export const textOf = ({ parts }: Template): string =>
   parts.reduce((text, part, index) => (index === 0 ? part : `${text}$${index}${part}`), "")
 
+/** Shows each statement that is sent under it, before it is. */
+export const showing =
+  (see: (text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<void>): Statement.Transformer =>
+  (statement) =>
+    Effect.as(see(...statement.compile()), statement)
+
 /** Notes the text of each statement that is sent under it. */
 export const recorder = () => {
   const sent = new Set<string>()
-  const transformer: Statement.Transformer = (statement) =>
-    Effect.sync(() => {
-      sent.add(statement.compile()[0])
-      return statement
-    })
-  return { sent, transformer }
-}
-
-interface Plan {
-  readonly "Node Type": string
-  readonly "Relation Name"?: string
-  readonly Alias?: string
-  readonly Operation?: string
-  readonly Plans?: ReadonlyArray<Plan>
-  readonly [key: string]: unknown
+  return { sent, transformer: showing((text) => Effect.sync(() => void sent.add(text))) }
 }
 
 const own = ["Index Cond", "Recheck Cond", "Filter"]
@@ -117,27 +110,23 @@ export const accountTables = Effect.gen(function* () {
 })
 
 /**
- * The tables that a statement reaches without naming the account, by the server's own plan for unknown parameters. That
- * an insert names it is seen from its columns.
+ * The tables that a statement reaches without naming the account, by the server's own plan for unknown parameters, which
+ * is what the service's sessions ask for. That an insert names it is seen from its columns.
  */
 export const tablesWithoutAccount = Effect.fnUntraced(function* (text: string) {
   const sql = yield* SqlClient.SqlClient
   const tables = new Set(yield* accountTables)
   const parameters = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
-  const nulls = parameters === 0 ? "" : `(${Array.from({ length: parameters }, () => "NULL").join()})`
-  const plans = yield* sql.withTransaction(
+  const nulls = Array.from({ length: parameters }, () => "NULL")
+  const plans = yield* Effect.scoped(
     Effect.gen(function* () {
-      yield* sql`SET LOCAL plan_cache_mode = force_generic_plan`.unprepared
-      yield* sql.unsafe(`PREPARE looked_at AS ${text}`).unprepared
-      const rows = yield* sql.unsafe<Record<"QUERY PLAN", ReadonlyArray<{ Plan: Plan }>>>(
-        `EXPLAIN (FORMAT JSON) EXECUTE looked_at${nulls}`
-      ).unprepared
-      yield* sql`DEALLOCATE looked_at`.unprepared
-      return rows.flatMap((row) => row["QUERY PLAN"])
+      const session = yield* sql.reserve
+      yield* prepare(session, "looked_at", text)
+      return yield* Effect.ensuring(explained(session, "looked_at", nulls), release(session, "looked_at"))
     })
   )
   const inserts = [...text.matchAll(/INSERT INTO (\w+)([^)]*)/gi)]
     .filter(([, table, columns]) => tables.has(table!) && !/\baccount_id\b/.test(columns!))
     .map(([, table]) => table!)
-  return [...new Set([...unbound(plans.flatMap(({ Plan }) => accesses(Plan, tables, ""))), ...inserts])].toSorted()
+  return [...new Set([...unbound(plans.flatMap((plan) => accesses(plan, tables, ""))), ...inserts])].toSorted()
 })

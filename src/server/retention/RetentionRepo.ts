@@ -17,6 +17,9 @@ const sweepLock = 7_304_115_260_118n
 /**
  * The SQL that removes what is over. What has counters in the account is removed under the account's lock and
  * revision, since writes commit only at the revision that they were computed from.
+ *
+ * What is to be removed goes through an array, of which PostgreSQL expects few items: it then goes to each of them. Joined
+ * with the account, or as the many rows that a limit may let through, it may search all that the table has instead.
  */
 export class RetentionRepo extends Context.Service<
   RetentionRepo,
@@ -97,7 +100,7 @@ export class RetentionRepo extends Context.Service<
               LIMIT ${rows}
             ) oldest
           ), victims AS (
-            SELECT v.ctid, v.bytes
+            SELECT v.account_id, v.ctid, v.bytes
             FROM due d
             CROSS JOIN LATERAL (
               SELECT *, ctid
@@ -122,8 +125,9 @@ export class RetentionRepo extends Context.Service<
             RETURNING account_id
           ), removed AS (
             DELETE FROM versions v
-            USING account a
-            WHERE v.account_id = a.account_id AND v.ctid = ANY (ARRAY(SELECT ctid FROM victims))
+            USING account a, unnest(ARRAY(SELECT account_id FROM victims), ARRAY(SELECT ctid FROM victims))
+              AS g (account_id, ctid)
+            WHERE v.account_id = g.account_id AND v.ctid = g.ctid
             RETURNING v.version
           )
           SELECT count(*)::integer AS count FROM removed
@@ -156,7 +160,7 @@ export class RetentionRepo extends Context.Service<
       ) {
         const removed = yield* sql<{ count: number }>`
           WITH victims AS (
-            SELECT ctid, bytes
+            SELECT account_id, ctid, bytes
             FROM idempotency_records
             WHERE account_id = ${accountId}
               AND created_at <= (SELECT memory_now() - make_interval(hours => ${idempotencyHours}::integer))
@@ -170,8 +174,9 @@ export class RetentionRepo extends Context.Service<
             RETURNING account_id
           ), removed AS (
             DELETE FROM idempotency_records i
-            USING account a
-            WHERE i.account_id = a.account_id AND i.ctid = ANY (ARRAY(SELECT ctid FROM victims))
+            USING account a, unnest(ARRAY(SELECT account_id FROM victims), ARRAY(SELECT ctid FROM victims))
+              AS g (account_id, ctid)
+            WHERE i.account_id = g.account_id AND i.ctid = g.ctid
             RETURNING i.key
           )
           SELECT count(*)::integer AS count FROM removed

@@ -14,7 +14,8 @@ const when = (isNeeded: boolean, part: () => Statement.Fragment): ReadonlyArray<
  * is still at the revision that the changes were computed from and no idempotency key of theirs is taken.
  *
  * What is looked up by a list is behind LIMIT or OFFSET, as in {@link WritesRepo}: PostgreSQL then looks up one item after
- * another. A join it may plan as a search through all of the account's rows, and keep doing so while the account grows.
+ * another. A join it may plan as a search through all of the account's rows, and keep doing so while the account grows. What
+ * is changed or removed has its account from the item too, for the same reason.
  */
 export const makeCommit = (sql: SqlClient.SqlClient) =>
   Effect.fn("WritesRepo.commit")(function* (
@@ -39,14 +40,14 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
 
     const staleVersions = () => sql`
       stale_versions AS (
-        SELECT v.ctid, v.bytes
+        SELECT v.account_id, v.ctid, v.bytes
         FROM unnest(
           ${texts(pruned.map((row) => row.place.table))}::text[],
           ${texts(pruned.map((row) => row.place.id))}::text[],
           ${integers(pruned.map((row) => row.lastVersion - versionsPerRow))}::integer[]
         ) AS p (table_name, id, last_pruned)
         CROSS JOIN LATERAL (
-          SELECT ctid, bytes
+          SELECT account_id, ctid, bytes
           FROM versions
           WHERE account_id = ${accountId} AND table_name = p.table_name AND row_id = p.id AND version <= p.last_pruned
           OFFSET 0
@@ -218,8 +219,8 @@ export const makeCommit = (sql: SqlClient.SqlClient) =>
     const prunedVersions = () => sql`
       pruned AS (
         DELETE FROM versions v
-        USING account a
-        WHERE v.account_id = a.account_id AND v.ctid = ANY (ARRAY(SELECT ctid FROM stale_versions))
+        USING account a, stale_versions s
+        WHERE v.account_id = s.account_id AND v.ctid = s.ctid
       )`
 
     const counted = () => sql`

@@ -47,7 +47,9 @@ export class RowsRepo extends Context.Service<
         return sql.and(conditions)
       }
 
-      const order = (sort: Sort | undefined): Statement.Fragment => {
+      // Asked for an order, PostgreSQL may go through the table in it until it comes upon the one row that has the id.
+      const order = (filter: Filter | undefined, sort: Sort | undefined): Statement.Fragment => {
+        if (filter?.id !== undefined) return sql``
         if (sort === undefined) return sql`ORDER BY seq`
         const direction = sql.literal(sort.descending ? "DESC" : "ASC")
         switch (sort.field) {
@@ -72,7 +74,7 @@ export class RowsRepo extends Context.Service<
           SELECT id, created_at, updated_at, data
           FROM rows
           WHERE ${matching(accountId, table, query.filter)}
-          ${order(query.sort)}
+          ${order(query.filter, query.sort)}
           LIMIT ${query.limit + 1}
         `
         return found.map((row) => ({
@@ -109,7 +111,7 @@ export class RowsRepo extends Context.Service<
           SELECT id, count(*) OVER ()::integer AS matched
           FROM rows
           WHERE ${matching(accountId, table, filter)}
-          ORDER BY seq
+          ${order(filter, undefined)}
           LIMIT ${limit}
         `
         return { matched: found[0]?.matched ?? 0, ids: found.map(({ id }) => id) }
