@@ -1,5 +1,6 @@
 // Names each failed test with its reason, then prints 'N passed, N failed' over the result files of all test runs. What
-// a file's second run (`*.again.json`) says takes the place of the first; what failed in the first only is named too.
+// a file's second run (`*.again.json`) says takes the place of the first; what failed in the first only is named too,
+// and is a failure all the same where a seed was found that shows a fault: the second run had other seeds.
 import { existsSync, readFileSync } from "node:fs"
 import { relative } from "node:path"
 
@@ -19,6 +20,8 @@ for (const file of process.argv.slice(2)) {
     passed += namesOf(suite, "passed").size
     // A file that fails to load has no failed test of its own, and still is a failure.
     failed += suite.status === "failed" ? Math.max(1, namesOf(suite, "failed").size) : 0
+    const onlyThen = namesOf(suite, "passed")
+    failed += first.assertionResults.filter((one) => hasSeed(one) && onlyThen.has(one.fullName)).length
   }
 }
 console.log(`${passed} passed, ${failed} failed`)
@@ -26,6 +29,10 @@ process.exit(failed === 0 && passed > 0 ? 0 : 1)
 
 function suitesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).testResults : []
+}
+
+function hasSeed({ failureMessages, status }) {
+  return status === "failed" && failureMessages.some((message) => /_SEED=\d/.test(message))
 }
 
 function namesOf(suite, status) {
