@@ -1,5 +1,5 @@
 import { layer } from "@effect/vitest"
-import { surviveKills } from "./Crash.ts"
+import { surviveEnds } from "./Crash.ts"
 import { DatabaseLayer } from "./support/Database.ts"
 
 const seconds = 120_000
@@ -7,7 +7,7 @@ const seconds = 120_000
 layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
     "P2, P10 loses no acknowledged write over kill -9, and doubles none that is repeated with its idempotency key",
-    () => surviveKills(5),
+    () => surviveEnds({ signal: "SIGKILL", rounds: 5 }),
     seconds
   )
 })

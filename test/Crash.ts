@@ -6,18 +6,28 @@ import { call, makeFolder, numbersIn, postmasterOf, signUp, startService } from 
 const patience = 120_000
 const writers = 8
 
-const kill = (pid: number) =>
-  Effect.sync(() => process.kill(pid, "SIGKILL")).pipe(Effect.andThen(waitUntil(() => !runs(pid), patience)))
+const end = (pid: number, signal: NodeJS.Signals) =>
+  Effect.sync(() => process.kill(pid, signal)).pipe(Effect.andThen(waitUntil(() => !runs(pid), patience)))
+
+interface Ends {
+  readonly signal: "SIGKILL" | "SIGTERM"
+  readonly rounds: number
+  /** Of a database that lives on; without it the service has one of its own. */
+  readonly databaseUrl?: string
+  readonly isOver?: Effect.Effect<boolean>
+}
 
 /**
- * Kills a service under load `rounds` times or until it is over, but once at least, starts it again each time, and looks
- * whether all that was acknowledged is there once. In the first of every four rounds the database's server is killed before
- * it. Gives the rounds.
+ * Ends a service under load `rounds` times or until it is over, but once at least, starts it again each time, and looks
+ * whether all that was acknowledged is there once. In the first of every four rounds in which it is killed, the server of
+ * its own database is killed before it. Gives the rounds.
  */
-export const surviveKills = (rounds: number, isOver: Effect.Effect<boolean> = Effect.succeed(false)) =>
+export const surviveEnds = ({ databaseUrl, isOver = Effect.succeed(false), rounds, signal }: Ends) =>
   Effect.gen(function* () {
     const folder = yield* makeFolder
-    let service = yield* startService({ DATA_DIR: folder })
+    const variables: Record<string, string> =
+      databaseUrl === undefined ? { DATA_DIR: folder } : { DATABASE_URL: databaseUrl }
+    let service = yield* startService(variables)
     const key = yield* signUp(service.url)
     const expected: Array<number> = []
     let next = 0
@@ -52,10 +62,11 @@ export const surviveKills = (rounds: number, isOver: Effect.Effect<boolean> = Ef
       const before = expected.length
       const enough = before + (yield* Random.nextIntBetween(1, 30))
       assert.isTrue(yield* waitUntil(() => expected.length >= enough, patience, 1), "the load stands still")
-      if (round % 4 === 0) yield* kill(postmasterOf(folder))
-      yield* kill(service.pid)
+      const isServerKilled = databaseUrl === undefined && signal === "SIGKILL" && round % 4 === 0
+      if (isServerKilled) yield* end(postmasterOf(folder), "SIGKILL")
+      yield* end(service.pid, signal)
       const broken = yield* Fiber.join(load)
-      service = yield* startService({ DATA_DIR: folder }).pipe(Effect.timeout("10 seconds"))
+      service = yield* startService(variables).pipe(Effect.timeout("10 seconds"))
 
       const stored = yield* numbersIn(service.url, "notes", key)
       assert.deepStrictEqual(
