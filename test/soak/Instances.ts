@@ -15,7 +15,9 @@ export const makeInstance = Effect.fnUntraced(function* (databaseUrl: string, va
   const scope = yield* Effect.scope
   const network = yield* makeProxy(databaseUrl)
   const port = yield* freePort
-  const start = startService({ ...variables, DATABASE_URL: network.url }, port).pipe(Scope.provide(scope))
+  const collector = new URL("CollectOnSignal.ts", import.meta.url).href
+  const all = { ...variables, DATABASE_URL: network.url, NODE_OPTIONS: `--import ${collector}` }
+  const start = startService(all, port).pipe(Scope.provide(scope))
   let service = yield* start
   const instance: Instance = {
     url: `http://127.0.0.1:${port}`,

@@ -32,15 +32,16 @@ interface HeapSample {
   readonly bytes: number
 }
 
-/** The heap that an instance says it uses: what is live, and what is not collected yet. */
-const heapOf = ({ url }: Instance) =>
+/** The heap that an instance says it uses once it has collected what is not. */
+const heapOf = ({ process, url }: Instance) =>
   Effect.promise(async () => {
+    globalThis.process.kill(process().pid, "SIGUSR2")
     const answer = await fetch(`${url}/metrics`).catch(() => undefined)
     const found = /^agent_memory_process_heap_used_bytes\S* (\S+)$/m.exec((await answer?.text()) ?? "")
     return found === null ? undefined : Number(found[1])
   })
 
-/** By how many megabytes the least of the later samples, nearly all of it live, is above the least of the earlier ones. */
+/** By how many megabytes the least of the later samples is above the least of the earlier ones. */
 const growthOf = (samples: ReadonlyArray<HeapSample>, middle: number): number => {
   const least = (some: ReadonlyArray<HeapSample>) => Math.min(...some.map(({ bytes }) => bytes))
   const [early, late] = [samples.filter(({ at }) => at < middle), samples.filter(({ at }) => at >= middle)]
@@ -106,7 +107,7 @@ layer(serviceLayer(variables), { excludeTestServices: true })("Two processes", (
       const watch = Effect.andThen(pause(10_000), report)
       const heaps = instances.map((): Array<HeapSample> => [])
       const sampleHeaps = Effect.gen(function* () {
-        yield* pause(500)
+        yield* pause(2000)
         if (!isSettled()) return
         for (const [index, instance] of instances.entries()) {
           const bytes = yield* heapOf(instance)
@@ -143,8 +144,9 @@ layer(serviceLayer(variables), { excludeTestServices: true })("Two processes", (
         `Slowest restart: ${Math.round(slowestRestart)} ms. Growth of what is in use: ${growth.join(" and ")} MB.`
       )
       for (const grown of growth) assert.isBelow(grown, mostGrowth, "memory is not flat")
-      assert.isBelow(slowestRestart, 20_000)
-      assert.isAbove(totals.operations, 0)
+      assert.isBelow(slowestRestart, 10_000)
+      // Slow machines send some thirty a second.
+      assert.isAbove(totals.operations, (length / 1000) * 10, "the load stood still")
     })
   )
 })

@@ -1,16 +1,6 @@
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
+import { liveBytes } from "../../support/LiveHeap.ts"
 
 // Loaded into every measured process before its own code: tells over IPC what the process has used so far.
-
-/** The bytes of the heap that are still in use once all that is not has been collected. */
-const liveBytes = (): number => {
-  setFlagsFromString("--expose-gc")
-  const collect = runInNewContext("gc") as () => void
-  collect()
-  collect()
-  return process.memoryUsage().heapUsed
-}
 
 process.on("message", (message) => {
   if (message === "live") process.send?.(liveBytes())
