@@ -1,10 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { newAccount, request } from "../../support/TestService.ts"
-import { FaultyService, openTransactions, original, sweep, writesOf } from "./EveryStatement.ts"
+import { FaultyService, openTransactions, original, sweep } from "./EveryStatement.ts"
+import { writesOf } from "./EveryWrite.ts"
 
 /** Those that write in each of the ways that there are; the long tests have all of them, and more faults. */
-const some = ["upsert of a row", "the tool update_where", "creation of a key"]
+const some = ["upsert of a row", "the tool update_where", "creation of a key", "saving a text through a link"]
 
 layer(FaultyService, { excludeTestServices: true })("Whichever statement fails or loses its connection,", (it) => {
   it.effect(
