@@ -2,7 +2,7 @@ import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { AgentMemoryError, createClient, createSignIn, type ClientOptions } from "../../src/client/index.ts"
 import { rejection } from "../support/Client.ts"
-import { withFaults } from "../support/FaultyServer.ts"
+import { nobodysUrl, withFaults } from "../support/FaultyServer.ts"
 
 const apiKey = "svc_live_abcdefghijklmnopqrst_0123456789012345678901234567890123456789abc"
 
@@ -113,7 +113,7 @@ describe("createClient", () => {
 
 describe("A call", () => {
   it("says which address did not answer, and why", async () => {
-    const nobody = await withFaults({ faults: [] }, (url) => Promise.resolve(url))
+    const nobody = nobodysUrl
     const error = (await rejection(
       createClient({ apiKey, baseUrl: nobody, maxRetries: 0 }).tables()
     )) as AgentMemoryError

@@ -3,7 +3,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { AgentMemoryError, createClient, type ClientOptions, type Fetch } from "../../src/client/index.ts"
 import { waitBefore } from "../../src/client/Retries.ts"
 import { rejection, withClient } from "../support/Client.ts"
-import { withFaults, type Fault } from "../support/FaultyServer.ts"
+import { nobodysUrl, withFaults, type Fault } from "../support/FaultyServer.ts"
 import { serviceLayer } from "../support/TestService.ts"
 
 const limited = (retryAfter: string): Fault => ({
@@ -217,8 +217,7 @@ layer(serviceLayer())("A write that fails", (it) => {
   it.effect("is repeated where its answer holds a secret and it was certainly not done", () =>
     withClient((memory, { apiKey, baseUrl }) =>
       withFaults({ faults: [limited("0")], target: baseUrl }, async (url, seen) => {
-        const nobody = await withFaults({ faults: [] }, (url) => Promise.resolve(url))
-        const addresses = [nobody]
+        const addresses = [nobodysUrl]
         const toNobodyFirst: Fetch = (address, init) => fetch(addresses.pop() ?? address, init)
         const { keys } = createClient({ apiKey, baseUrl: url, fetch: toNobodyFirst })
         const created = await keys.create("app")

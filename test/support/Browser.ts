@@ -10,6 +10,8 @@ export interface Visitor {
   readonly width?: number
   readonly height?: number
   readonly javaScript?: boolean
+  /** Whether the page's clock can be moved, with `page.clock`. */
+  readonly hasOwnClock?: boolean
 }
 
 /** A page with what happened in it. */
@@ -50,7 +52,7 @@ const launchArguments = () => [
 ]
 
 const visit = Effect.fnUntraced(function* (browser: Chromium, visitor: Visitor) {
-  const { colorScheme = "light", height = 800, javaScript = true, width = 1440 } = visitor
+  const { colorScheme = "light", hasOwnClock = false, height = 800, javaScript = true, width = 1440 } = visitor
   const context = yield* Effect.acquireRelease(
     Effect.promise(() =>
       browser.newContext({
@@ -70,6 +72,7 @@ const visit = Effect.fnUntraced(function* (browser: Chromium, visitor: Visitor) 
   context.on("console", (message) => void (message.type() === "error" && complaints.push(message.text())))
   const page = yield* Effect.promise(() => context.newPage())
   page.setDefaultTimeout(10_000)
+  if (hasOwnClock) yield* Effect.promise(() => page.clock.install())
   return { page, requests, complaints } satisfies Visit
 })
 

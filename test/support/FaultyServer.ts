@@ -21,6 +21,9 @@ export interface SeenRequest {
   readonly at: number
 }
 
+/** Where nobody answers: no system gives a port below 1024 away, and `fetch` itself refuses port 1. */
+export const nobodysUrl = "http://127.0.0.1:2"
+
 /** A server whose requests meet these faults, one after another; later ones reach the service at `target`. */
 export const withFaults = async <A>(
   { faults, target = "" }: { readonly faults: ReadonlyArray<Fault>; readonly target?: string },

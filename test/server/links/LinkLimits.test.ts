@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { Terminal } from "../../support/Captured.ts"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
 import { call } from "../../support/ServiceProcess.ts"
@@ -75,13 +75,15 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("A li
           return response.status
         })
       const headers = { "content-type": "application/json" }
-      const statuses = yield* overBoth(two, 40, patch)
+      const [took, statuses] = yield* Effect.timed(overBoth(two, 40, patch))
       assert.strictEqual(statuses.filter((status) => status === 200).length, 1)
-      // A token may come back while the saves go on.
+      // A slow machine regains tokens meanwhile, one every two seconds.
+      const regained = Math.floor(Duration.toMillis(took) / 2000)
       const conflicts = statuses.filter((status) => status === 409).length
       const limited = statuses.filter((status) => status === 429).length
       assert.strictEqual(1 + conflicts + limited, 40)
-      assert.isTrue(conflicts >= 29 && conflicts <= 31, String(conflicts))
+      assert.isAtLeast(conflicts, 29)
+      assert.isAtMost(conflicts, 29 + regained)
       assert.strictEqual(yield* revoke(two[0].url, main, keyId), 200)
       for (const { url } of two) assert.strictEqual((yield* call(url + path, {})).status, 404)
     })

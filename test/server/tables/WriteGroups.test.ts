@@ -29,12 +29,10 @@ const whileHeld = Effect.fnUntraced(function* <A, E, R>(accountId: string, effec
         yield* Deferred.await(isOver)
       })
     )
-    .pipe(Effect.forkDetach)
-  yield* Deferred.await(isHeld)
-  const result = yield* effect
-  yield* Deferred.succeed(isOver, undefined)
-  yield* Fiber.join(holder)
-  return result
+    .pipe(Effect.forkScoped)
+  yield* Effect.raceFirst(Deferred.await(isHeld), Fiber.join(holder))
+  const letGo = Effect.andThen(Deferred.succeed(isOver, undefined), Fiber.await(holder))
+  return yield* Effect.ensuring(effect, letGo)
 })
 
 /** Some statement waits for a lock. */
@@ -90,12 +88,12 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
       const fibers = yield* whileHeld(
         accountId,
         Effect.gen(function* () {
-          const first = yield* Effect.forkDetach(add("first"), { startImmediately: true })
+          const first = yield* Effect.forkScoped(add("first"), { startImmediately: true })
           // The first write waits for the record before the others come, so that these wait in the queue.
           yield* untilWaiting
-          const left = yield* Effect.forkDetach(add("left"), { startImmediately: true })
-          const gone = yield* Effect.forkDetach(add("gone"), { startImmediately: true })
-          const right = yield* Effect.forkDetach(add("right"), { startImmediately: true })
+          const left = yield* Effect.forkScoped(add("left"), { startImmediately: true })
+          const gone = yield* Effect.forkScoped(add("gone"), { startImmediately: true })
+          const right = yield* Effect.forkScoped(add("right"), { startImmediately: true })
           yield* Fiber.interrupt(gone)
           return [first, left, right]
         })
@@ -130,7 +128,7 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
       for (const opsBeforeYield of [2, 3, 4, 5]) {
         for (let steps = 0; steps < 30; steps++) {
           const gone = Effect.provideService(write("gone"), References.MaxOpsBeforeYield, opsBeforeYield)
-          const fiber = yield* Effect.forkDetach(gone)
+          const fiber = yield* Effect.forkScoped(gone)
           for (let step = 0; step < steps; step++) yield* Effect.yieldNow
           yield* Fiber.interrupt(fiber)
           yield* Effect.timeout(write("next"), "10 seconds")

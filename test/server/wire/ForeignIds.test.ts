@@ -52,7 +52,10 @@ const requests: Readonly<Record<string, ReadonlyArray<Request>>> = {
   "tables.list": [["GET", "/v1/_tables"]],
   "tables.export": [["GET", "/v1/_export"]],
   "tables.usage": [["GET", "/v1/_usage"]],
-  "tables.import": [["POST", "/v1/_import?dry_run=true", `{"tables":{"$table":[${imported}]}}`]],
+  "tables.import": [
+    ["POST", "/v1/_import?dry_run=true", `{"tables":{"$table":[${imported}]}}`],
+    ["POST", "/v1/_import", `{"tables":{"$table":[${imported}]}}`]
+  ],
   "keys.list": [["GET", "/v1/_keys"]],
   "keys.create": [["POST", "/v1/_keys", '{"name":"$once"}']],
   "keys.revoke": [["DELETE", "/v1/_keys/$key"]],
@@ -73,12 +76,22 @@ const fill = (text: string, names: Names) => text.replaceAll(/\$(\w+)/g, (_, nam
 /** An account that has one of everything, and the names of it. */
 const withEverything = Effect.gen(function* () {
   const { accountId, apiKey: key } = yield* newConnection()
-  const headers = { "idempotency-key": "once" }
-  const added = yield* wire("POST", "/v1/private", { key, body: '{"n":1}', headers })
-  const { id } = jsonOf<{ id: string }>(added)
+  // A key stands for one request of each operation on a table, so that each of them has to have one.
+  const write = Effect.fnUntraced(function* (method: string, path: string, body: string) {
+    const answer = yield* wire(method, path, { key, body, headers: { "idempotency-key": "once" } })
+    assert.include([200, 201], answer.status, answer.text)
+    return answer
+  })
+  const { id } = jsonOf<{ id: string }>(yield* write("POST", "/v1/private", '{"n":1}'))
   const gone = jsonOf<{ id: string }>(yield* wire("POST", "/v1/private", { key, body: '{"gone":1}' })).id
+  yield* write("POST", "/v1/private/update_row", `{"id":"${id}","patch":{"m":1}}`)
+  yield* write("DELETE", "/v1/private", '{"filter":{"gone":1}}')
+  yield* write("POST", "/v1/private/upsert", '{"key":"k","row":{"k":1}}')
+  yield* write("POST", "/v1/private/update_where", '{"filter":{"k":1},"patch":{"m":1}}')
+  yield* write("POST", "/v1/private/batch", '{"operations":[{"action":"add","row":{}}]}')
+  yield* write("POST", "/v1/private/restore", `{"id":"${id}","version":1}`)
+  yield* write("POST", "/v1/_import", `{"tables":{"imported":[${imported.replace("$id", randomUUID())}]}}`)
   yield* wire("POST", "/v1/private/update_row", { key, body: `{"id":"${id}","patch":{"text":"x"}}` })
-  yield* wire("DELETE", "/v1/private", { key, body: '{"filter":{"gone":1}}' })
   const other = jsonOf<{ id: string }>(yield* wire("POST", "/v1/_keys", { key, body: '{"name":"other"}' })).id
   const { connections } = jsonOf<{ connections: ReadonlyArray<{ id: string }> }>(
     yield* wire("GET", "/v1/_connections", { key })
@@ -94,7 +107,7 @@ const randomNames = (): Names => ({
   gone: randomUUID(),
   key: randomUUID(),
   connection: randomUUID(),
-  once: "never"
+  once: "unused"
 })
 
 const told = ({ headers, status, text }: WireAnswer, accountId: string, names: Names) => {
@@ -123,18 +136,20 @@ layer(serviceLayer(), { excludeTestServices: true })("A stranger's request", (it
         const before = yield* dumpOf(accountId)
         const random = randomNames()
         for (const [method, path, body] of list) {
-          const [theirs, nobodys] = yield* Effect.forEach([names, random], (given) =>
-            Effect.gen(function* () {
-              const stranger = yield* newAccount
-              const answer = yield* wire(method, fill(path, given), {
-                key: stranger.apiKey,
-                body: body === undefined ? undefined : fill(body, given),
-                headers: operation === "rows.add" ? { "idempotency-key": given.once } : {}
+          for (const isKeyed of method === "GET" ? [false] : [false, true]) {
+            const [theirs, nobodys] = yield* Effect.forEach([names, random], (given) =>
+              Effect.gen(function* () {
+                const stranger = yield* newAccount
+                const answer = yield* wire(method, fill(path, given), {
+                  key: stranger.apiKey,
+                  body: body === undefined ? undefined : fill(body, given),
+                  headers: isKeyed ? { "idempotency-key": given.once } : {}
+                })
+                return told(answer, stranger.accountId, given)
               })
-              return told(answer, stranger.accountId, given)
-            })
-          )
-          assert.deepStrictEqual(theirs, nobodys, `${method} ${path} ${body}`)
+            )
+            assert.deepStrictEqual(theirs, nobodys, `${method} ${path} ${body}${isKeyed ? " with a key" : ""}`)
+          }
         }
         assert.deepStrictEqual(yield* dumpOf(accountId), before)
       })
