@@ -1,3 +1,4 @@
+import { exportOf, tablesOf, usageOf } from "./ModelReads.ts"
 import { at, Refusal } from "./ModelRefusal.ts"
 import {
   isFilter,
@@ -100,12 +101,12 @@ export class Model {
         const { tables } = operation
         return { body: this.limited(Object.keys(tables), () => this.bring(tables)), replayed: false }
       }
-      case "tables": {
-        const kept = this.state.rows.filter((row) => row.own !== undefined || row.versions.length > 0)
-        const names = [...new Set(kept.map((row) => row.table))].toSorted()
-        const tables = names.map((name) => ({ name, rows: this.live(name).length }))
-        return { body: { tables }, replayed: false }
-      }
+      case "export":
+        return { body: exportOf(this.state.rows), replayed: false }
+      case "usage":
+        return { body: usageOf(this.state.rows), replayed: false }
+      case "tables":
+        return { body: tablesOf(this.state.rows), replayed: false }
     }
   }
 

@@ -32,7 +32,8 @@ const TABLES = ["one", "Two", "t-3", "t_4"]
 export interface Extras {
   /** What links save. */
   readonly saves?: boolean
-  readonly imports?: boolean
+  /** What only REST has: imports, exports and usage. */
+  readonly restOnly?: boolean
 }
 
 /** The next operation of a sequence; it names rows that the model has, most of the time. */
@@ -40,9 +41,10 @@ export const randomOperation = (
   random: Random,
   model: Model,
   earlier: ReadonlyArray<ModelOperation>,
-  { imports = false, saves = false }: Extras
+  { restOnly = false, saves = false }: Extras
 ): ModelOperation => {
-  if (imports && random(12) === 0) return { kind: "import", tables: importedTables(random, model) }
+  if (restOnly && random(12) === 0) return { kind: "import", tables: importedTables(random, model) }
+  if (restOnly && random(20) === 0) return { kind: pick(random, ["export", "usage"]) }
   const table = pick(random, random(3) === 0 ? TABLES : ["one", "Two"])
   const kind = random(20)
   if (kind === 0) return { kind: "tables" }

@@ -27,7 +27,9 @@ const paths = { upsert: "/upsert", update_row: "/update_row", update_where: "/up
 export const wireOf = (operation: ModelOperation): { method: string; path: string; body?: string } => {
   switch (operation.kind) {
     case "tables":
-      return { method: "GET", path: "/v1/_tables" }
+    case "export":
+    case "usage":
+      return { method: "GET", path: `/v1/_${operation.kind}` }
     case "import":
       return { method: "POST", path: "/v1/_import", body: JSON.stringify({ tables: operation.tables }) }
     case "versions":
@@ -63,10 +65,16 @@ export const sendByWire = (account: Account, operations: ReadonlyArray<ModelOper
     const headers = "key" in operation ? { "idempotency-key": operation.key! } : {}
     return Effect.map(request(method, path, { key: account.apiKey, body, headers }), (answer): ServiceAnswer => ({
       status: answer.status,
-      body: JSON.parse(asOfKey(answer.text, account.keyId)),
+      body: told(operation, JSON.parse(asOfKey(answer.text, account.keyId))),
       replayed: answer.headers.get("idempotent-replayed") === "true"
     }))
   })
+
+/** What the model knows of an answer: of usage no limits, nor what grows back with time. */
+const told = (operation: ModelOperation, body: { readonly [name: string]: Json }): Json =>
+  operation.kind === "usage"
+    ? { tables: body["tables"]!, rows: body["rows"]!, storage_bytes: body["storage_bytes"]! }
+    : body
 
 /** The tool that does an operation, and its arguments. */
 export const toolOf = (operation: ModelOperation): readonly [name: string, args: object] => {
@@ -74,7 +82,9 @@ export const toolOf = (operation: ModelOperation): readonly [name: string, args:
     case "tables":
       return ["list_tables", {}]
     case "import":
-      throw new Error("No tool imports")
+    case "export":
+    case "usage":
+      throw new Error("No tool does that")
     case "versions":
     case "count":
     case "query": {
@@ -211,7 +221,9 @@ const read = Effect.fnUntraced(function* ({ accountId }: Account, operation: Exc
   const tables = yield* Tables
   switch (operation.kind) {
     case "import":
-      throw new Error("An import is sent over the wire")
+    case "export":
+    case "usage":
+      throw new Error("That is sent over the wire")
     case "tables":
       return { body: yield* tables.list(accountId), replayed: false }
     case "versions":

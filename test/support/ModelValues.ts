@@ -40,7 +40,7 @@ export type ModelOperation =
     }
   | { readonly kind: "count"; readonly table: string; readonly filter?: Fields }
   | { readonly kind: "versions"; readonly table: string; readonly id: string }
-  | { readonly kind: "tables" }
+  | { readonly kind: "tables" | "export" | "usage" }
   | { readonly kind: "import"; readonly tables: Readonly<Record<string, ReadonlyArray<Fields>>> }
 
 export type WriteOperation = Extract<ModelOperation, { readonly kind: "write" | "batch" }>
