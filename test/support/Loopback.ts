@@ -11,6 +11,23 @@ export const connectTo = (databaseUrl: string): Socket => {
   return socket.setNoDelay()
 }
 
+/** Lets either end of a connection through a network end the other, and gives what ends both. They are in `sockets` meanwhile. */
+export const endTogether = (client: Socket, upstream: Socket, sockets: Set<Socket>): (() => void) => {
+  const end = () => {
+    client.destroy()
+    upstream.destroy()
+  }
+  for (const socket of [client, upstream]) {
+    sockets.add(socket)
+    socket.on("error", end)
+    socket.on("close", () => {
+      sockets.delete(socket)
+      end()
+    })
+  }
+  return end
+}
+
 /**
  * Lets a network of the tests' own listen in the place of a database, until the scope closes: then the `sockets` that it
  * keeps are ended too. Gives the database's address through it.

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { createServer, type Socket } from "node:net"
-import { connectTo, listenInPlaceOf } from "./Loopback.ts"
+import { connectTo, endTogether, listenInPlaceOf } from "./Loopback.ts"
 import { Messages } from "./PgMessages.ts"
 
 /** The message that begins a session, without these of its parameters. */
@@ -22,18 +22,7 @@ export const makePooler = Effect.fnUntraced(function* (databaseUrl: string, igno
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connectTo(databaseUrl)
-    const end = () => {
-      client.destroy()
-      upstream.destroy()
-    }
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on("error", end)
-      socket.on("close", () => {
-        sockets.delete(socket)
-        end()
-      })
-    }
+    endTogether(client, upstream, sockets)
     const messages = new Messages(false)
     client.on("data", (chunk: Buffer) => {
       for (const { bytes, type } of messages.take(chunk)) {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { createServer, type Socket } from "node:net"
-import { connectTo, listenInPlaceOf } from "./Loopback.ts"
+import { connectTo, endTogether, listenInPlaceOf } from "./Loopback.ts"
 import { Messages } from "./PgMessages.ts"
 
 /**
@@ -48,18 +48,7 @@ export const makeFaultyNetwork = Effect.fnUntraced(function* (databaseUrl: strin
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connectTo(databaseUrl)
     const [fromClient, fromServer] = [new Messages(false), new Messages(true)]
-    const end = () => {
-      client.destroy()
-      upstream.destroy()
-    }
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on("error", end)
-      socket.on("close", () => {
-        sockets.delete(socket)
-        end()
-      })
-    }
+    const end = endTogether(client, upstream, sockets)
     // PostgreSQL says that it is ready once after the start, and then once for each statement.
     let statements = 0
     let ready = -1
