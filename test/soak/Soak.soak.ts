@@ -45,6 +45,7 @@ const heapOf = ({ process, url }: Instance) =>
 const growthOf = (samples: ReadonlyArray<HeapSample>, middle: number): number => {
   const least = (some: ReadonlyArray<HeapSample>) => Math.min(...some.map(({ bytes }) => bytes))
   const [early, late] = [samples.filter(({ at }) => at < middle), samples.filter(({ at }) => at >= middle)]
+  assert.isTrue(early.length > 0 && late.length > 0, "the time is too short to judge memory: set SOAK_MINUTES higher")
   return Math.round((least(late) - least(early)) / 100_000) / 10
 }
 
