@@ -1,7 +1,7 @@
 import { Data, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { decodeUtf8 } from "../../domain/json/Utf8.ts"
-import { BodyFault, readBody } from "./ReadBody.ts"
+import { BodyFault, readSmallBody } from "../capacity/ReadBody.ts"
 
 /** The body is no form: another content type, compressed, or not UTF-8. */
 export class NotAForm extends Data.TaggedError("NotAForm")<{ readonly detail: string }> {}
@@ -22,7 +22,7 @@ export const readForm = Effect.fnUntraced(function* (
     return yield* new NotAForm({ detail: "The body must not be compressed." })
   }
   if (Number(request.headers["content-length"] ?? 0) > limit) return yield* new BodyFault({ fault: "too large" })
-  const text = decodeUtf8(yield* readBody(request, limit, () => Effect.void))
+  const text = decodeUtf8(yield* readSmallBody(request, limit))
   if (text.issue !== undefined) return yield* new NotAForm({ detail: "The body must be UTF-8." })
   return new URLSearchParams(text.value)
 })

@@ -10,25 +10,22 @@ import {
   invalidToken,
   RequestTimeout,
   RequestTooLarge,
-  RequestTooLarge400,
-  Unavailable
+  RequestTooLarge400
 } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
-import type { Busy } from "./AccountSlots.ts"
+import { Capacity, noRoom } from "../capacity/Capacity.ts"
+import { readSmallBody } from "../capacity/ReadBody.ts"
+import { readSharedBody } from "../capacity/ReadSharedBody.ts"
+import type { Room } from "../capacity/Room.ts"
 import { bytesFault, encodingFault } from "./BodyFaults.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
-import { LargeBodies } from "./LargeBodies.ts"
-import { readBody } from "./ReadBody.ts"
 import { renderProblem, type Problem } from "./RenderProblem.ts"
 
 /** The refusal of a large body that finds no room. */
-const busy = ({ share }: Busy): Unavailable =>
-  new Unavailable({
-    detail:
-      share === "account"
-        ? "This account sends too many large bodies at once. Send them one after another."
-        : "The service reads as many large bodies as it can at the moment."
-  })
+const busy = noRoom({
+  account: "This account sends too many large bodies at once. Send them one after another.",
+  service: "The service reads as many large bodies as it can at the moment."
+})
 
 const illFormed = (query: string): boolean => {
   if (!query.includes("%")) return false
@@ -46,6 +43,18 @@ const unknownParameters = (query: string): InvalidRequest => {
 const incomplete = () =>
   new InvalidRequest({ detail: "The body ended early.", errors: [{ path: "", message: "is incomplete" }] })
 
+/** A body of whoever the request is of; nobody's can't be a large one. */
+const bodyOf = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number,
+  room: Room,
+  capacity: Capacity["Service"]
+) {
+  const { accountId, keyId } = yield* CurrentRequest
+  if (accountId === undefined || keyId === undefined) return yield* readSmallBody(request, limit)
+  return yield* readSharedBody(request, limit, { accountId, id: keyId }, room, capacity)
+})
+
 /** For answers that come before the body did: what still comes of it is nobody's request. */
 const hangUp = Effect.map(HttpServerResponse.setHeader("connection", "close"))
 
@@ -62,7 +71,7 @@ export const RequestBodyLayer = Layer.effect(
   RequestBody,
   Effect.gen(function* () {
     const { limits } = yield* Settings
-    const largeBodies = yield* LargeBodies
+    const capacity = yield* Capacity
     const sizes = { small: limits.authRequestBytes, usual: limits.requestBytes, import: limits.importRequestBytes }
     const declaring413 = new Set<string>()
     HttpApi.reflect(Api, {
@@ -83,7 +92,7 @@ export const RequestBodyLayer = Layer.effect(
         const problem = { detail: `The body may have ${limit} bytes.`, limit }
         return declares413 ? new RequestTooLarge(problem) : new RequestTooLarge400(problem)
       }
-      const room = bodySize === "import" ? largeBodies.reserveImport : largeBodies.reserve
+      const room = bodySize === "import" ? capacity.imports : capacity.bodies
       const hidesBody = Context.get(endpoint.annotations, BadBodyIsInvalidToken)
       const refuse = (problem: Problem) => renderProblem(hidesBody ? invalidToken() : problem)
 
@@ -95,9 +104,7 @@ export const RequestBodyLayer = Layer.effect(
           if (compressed !== undefined) return yield* compressed
           // A body that says it is too large is refused without reading any of it.
           if (Number(request.headers["content-length"] ?? 0) > limit) return yield* refuse(tooLarge())
-          const { accountId } = yield* CurrentRequest
-          const reserve = (size: number) => Scope.provide(room(accountId ?? "", size), scope)
-          const read = yield* Effect.result(readBody(request, limit, reserve))
+          const read = yield* Effect.result(Scope.provide(bodyOf(request, limit, room, capacity), scope))
           if (Result.isFailure(read)) {
             if (read.failure._tag === "Busy") return yield* hangUp(renderProblem(busy(read.failure)))
             if (read.failure.fault === "late") return yield* renderLateBody

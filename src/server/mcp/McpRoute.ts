@@ -1,13 +1,14 @@
 import { DateTime, Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Settings } from "../Config.ts"
-import type { Busy } from "../http/AccountSlots.ts"
+import { Capacity } from "../capacity/Capacity.ts"
+import { BodyFault } from "../capacity/ReadBody.ts"
+import { readSharedBody } from "../capacity/ReadSharedBody.ts"
+import type { Busy } from "../capacity/Room.ts"
 import { isAllowedOrigin } from "../http/CrossOrigin.ts"
 import { encodingFault, typeFault } from "../http/BodyFaults.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
-import { LargeBodies } from "../http/LargeBodies.ts"
 import { clientOf } from "../http/Peer.ts"
-import { BodyFault, readBody } from "../http/ReadBody.ts"
 import { Connections, type AuthenticatedConnection } from "../oauth/Connections.ts"
 import { mcpResource } from "../oauth/Resource.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
@@ -19,7 +20,10 @@ import { rpcRefusal } from "./RpcRefusal.ts"
 
 const bodyRefusal = (failure: Busy | BodyFault, limit: number) => {
   if (failure._tag === "Busy") {
-    return rpcRefusal(503, "Too many large bodies are sent at once. Try again in a moment.", { "retry-after": "1" })
+    return rpcRefusal(503, "Too many large bodies are sent at once. Try again in a moment.", {
+      "retry-after": "1",
+      connection: "close"
+    })
   }
   switch (failure.fault) {
     case "too large":
@@ -49,7 +53,7 @@ export const McpRoute = HttpRouter.use(
     const settings = yield* Settings
     const connections = yield* Connections
     const endpoint = yield* McpEndpoint
-    const largeBodies = yield* LargeBodies
+    const capacity = yield* Capacity
     const pulse = yield* DatabasePulse
     const limit = settings.limits.requestBytes
     const floodLimit = makeFloodLimit(settings.limits.mcpRequestsPerIpPerMinute)
@@ -63,7 +67,7 @@ export const McpRoute = HttpRouter.use(
       }
       const refused = encodingFault(request.headers) ?? typeFault(request.headers)
       if (refused !== undefined) return rpcRefusal(415, `${refused.detail} Send application/json as it is.`)
-      const body = yield* readBody(request, limit, (bytes) => largeBodies.reserve(connection.accountId, bytes))
+      const body = yield* readSharedBody(request, limit, connection, capacity.bodies, capacity)
       return yield* endpoint.answer({ url: mcpResource(settings.baseUrl), headers: request.headers, body }, connection)
     }, Effect.scoped)
 

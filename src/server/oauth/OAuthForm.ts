@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Settings } from "../Config.ts"
-import type { BodyFault } from "../http/ReadBody.ts"
+import type { BodyFault } from "../capacity/ReadBody.ts"
 import { readForm } from "../http/ReadForm.ts"
 import { invalidRequest, OAuthProblem } from "./OAuthProblem.ts"
 

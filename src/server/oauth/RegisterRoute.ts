@@ -1,11 +1,11 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
+import { readSmallBody, type BodyFault } from "../capacity/ReadBody.ts"
 import { Settings } from "../Config.ts"
 import { bytesFault, encodingFault } from "../http/BodyFaults.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { clientOf } from "../http/Peer.ts"
-import { readBody, type BodyFault } from "../http/ReadBody.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { Clients, RegistrationRefused } from "./Clients.ts"
 import { oauthError, oauthJson } from "./OAuthAnswer.ts"
@@ -35,7 +35,7 @@ export const RegisterRoute = HttpRouter.use(
     const readMetadata = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const compressed = encodingFault(request.headers)
       if (compressed !== undefined) return yield* notMetadata(compressed.detail)
-      const bytes = yield* readBody(request, limit, () => Effect.void)
+      const bytes = yield* readSmallBody(request, limit)
       const fault = bytesFault(request.headers, bytes)
       if (fault !== undefined) return yield* notMetadata(fault.detail)
       const parsed = parseEnvelope(Buffer.from(bytes).toString("utf8"), { kind: "plain" })

@@ -4,11 +4,12 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { invalid } from "../../domain/InvalidPlaces.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { MethodNotAllowed, NotFound, RequestTimeout, RequestTooLarge } from "../../domain/Problem.ts"
+import { Capacity, noRoom } from "../capacity/Capacity.ts"
+import { readSharedBody } from "../capacity/ReadSharedBody.ts"
 import { Settings } from "../Config.ts"
 import { answer } from "../http/Answer.ts"
 import { bytesFault, encodingFault } from "../http/BodyFaults.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
-import { readBody } from "../http/ReadBody.ts"
 import { renderProblem, type Problem } from "../http/RenderProblem.ts"
 import { LinkContents, type LinkContent } from "../links/LinkContent.ts"
 import { dataText } from "../links/LinkData.ts"
@@ -36,6 +37,11 @@ const over = () =>
     detail: "This link is over, was withdrawn, or never was.",
     hint: "Ask for a new link with POST /v1/_row_links, /v1/_text_field_links or /v1/_query_links."
   })
+
+const tooManyBodies = noRoom({
+  account: "Too much is being saved with links of this account at once.",
+  service: "The service reads as many large bodies as it can at the moment."
+})
 
 const readOnly = () =>
   Object.assign(new MethodNotAllowed({ detail: "The result of a query is read-only." }), {
@@ -79,6 +85,7 @@ export const LinkRoutes = HttpRouter.use(
     const edits = yield* LinkEdits
     const random = yield* SecureRandom.SecureRandom
     const pulse = yield* DatabasePulse
+    const capacity = yield* Capacity
     const { limits } = yield* Settings
     // White space and escapes make a body larger than the row that it is.
     const maxBody = Math.min(limits.requestBytes, 4 * limits.rowBytes + 65_536)
@@ -114,22 +121,24 @@ export const LinkRoutes = HttpRouter.use(
           : Effect.fail(new NotFound({ detail: "The result of a query has no versions." }))
       )
 
-    const bodyText = Effect.gen(function* () {
+    const bodyText = Effect.fnUntraced(function* (link: FoundLink) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const compressed = encodingFault(request.headers)
       if (compressed !== undefined) return yield* compressed
       const tooLarge = () => new RequestTooLarge({ detail: `The body may have ${maxBody} bytes.`, limit: maxBody })
       if (Number(request.headers["content-length"] ?? 0) > maxBody) return yield* tooLarge()
-      const bytes = yield* readBody(request, maxBody, () => Effect.void).pipe(
-        Effect.catchTag("BodyFault", ({ fault }) =>
-          Effect.fail(
-            fault === "too large"
-              ? tooLarge()
-              : fault === "late"
-                ? new RequestTimeout({ detail: "The rest of the body did not arrive in time." })
-                : invalid("", "ended early")
-          )
-        )
+      const bytes = yield* readSharedBody(request, maxBody, link, capacity.bodies, capacity).pipe(
+        Effect.catchTags({
+          Busy: (busy) => Effect.fail(tooManyBodies(busy)),
+          BodyFault: ({ fault }) =>
+            Effect.fail(
+              fault === "too large"
+                ? tooLarge()
+                : fault === "late"
+                  ? new RequestTimeout({ detail: "The rest of the body did not arrive in time." })
+                  : invalid("", "ended early")
+            )
+        })
       )
       const fault = bytesFault(request.headers, bytes)
       if (fault !== undefined) return yield* fault
@@ -188,7 +197,7 @@ export const LinkRoutes = HttpRouter.use(
         Effect.fnUntraced(function* (link) {
           if (!isEditable(link)) return yield* Effect.fail(readOnly())
           yield* edits.admit(link)
-          const saved = yield* Effect.result(edits.save(link, yield* bodyText))
+          const saved = yield* Effect.result(edits.save(link, yield* bodyText(link)))
           if (Result.isSuccess(saved)) return dataOf(link, saved.success)
           if (saved.failure._tag !== "EditConflict") return yield* saved.failure
           const content = yield* contents.read(link)
@@ -202,7 +211,7 @@ export const LinkRoutes = HttpRouter.use(
       "/view/:token/restore",
       ofRow((link) =>
         edits.admit(link).pipe(
-          Effect.andThen(bodyText),
+          Effect.andThen(bodyText(link)),
           Effect.flatMap((body) => edits.restore(link, body)),
           Effect.map((content) => dataOf(link, content))
         )

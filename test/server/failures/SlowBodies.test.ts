@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { connect, type Socket } from "node:net"
-import { BodyTimes } from "../../../src/server/http/ReadBody.ts"
+import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
 import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 import { BaseUrl, bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 

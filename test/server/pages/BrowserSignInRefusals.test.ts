@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { BodyTimes } from "../../../src/server/http/ReadBody.ts"
+import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { makeProxy, type DatabaseProxy } from "../../support/DatabaseProxy.ts"
 import { serviceLayer, serviceOn } from "../../support/TestService.ts"
