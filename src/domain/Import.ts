@@ -6,7 +6,7 @@ import { decodeString } from "./json/Strings.ts"
 import { type InvalidRequest, InvalidTableName, type RowTooLarge } from "./Problem.ts"
 import { isRowId, timeOf, type Row } from "./Row.ts"
 import { isTableName, tableNameRule } from "./TableName.ts"
-import { ownFields, tooLarge } from "./Write.ts"
+import { fieldsWithin } from "./Write.ts"
 
 /** How far the clock of the service that exported may be ahead, in milliseconds. */
 const clockTolerance = 300_000
@@ -30,8 +30,9 @@ export const importedRow = (
   at: string,
   { now, rowBytes }: { readonly now: number; readonly rowBytes: number }
 ): Result.Result<Row, InvalidRequest | RowTooLarge> => {
-  if (text.text[0] !== "{") return Result.fail(invalid(at, "must be a JSON object"))
-  const { claims, data } = ownFields(text)
+  const fields = fieldsWithin(text, { limit: rowBytes, longest: rowBytes }, at)
+  if (Result.isFailure(fields)) return Result.fail(fields.failure)
+  const { claims, data } = fields.success
   const claim = (name: string): string | undefined => {
     const value = claims.find((member) => member.name === name)?.value
     return value?.[0] === '"' ? decodeString(value) : undefined
@@ -50,7 +51,6 @@ export const importedRow = (
   const updatedAt = time("updated_at")
   if (updatedAt === undefined) return Result.fail(notATime(`${at}/updated_at`))
   if (createdAt > updatedAt) return Result.fail(invalid(`${at}/updated_at`, "must not be before created_at"))
-  if (data.bytes > rowBytes) return Result.fail(tooLarge(data.bytes, rowBytes, at))
   return Result.succeed({ id, createdAt, updatedAt, data })
 }
 

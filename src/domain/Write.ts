@@ -44,15 +44,32 @@ export type Write =
 
 export type WriteProblem = FilterRequired | InvalidRequest | ReservedField | RowTooLarge
 
+/**
+ * How long a row may be, in bytes: `limit`, and `longest` where a limit was lowered and the table has rows above it, which
+ * may be made shorter all the same.
+ */
+export interface RowSize {
+  readonly limit: number
+  readonly longest: number
+}
+
+/** The most fields that a natural key is made of. */
+const maxKeyNames = 32
+
+/** The system fields of a row take less than this, even where every character of them is written as an escape. */
+const systemFieldBytes = 1024
+
 const reserved = (name: string, at: string, detail: string) =>
   new ReservedField({ detail, errors: [{ path: `${at}/${name}`, message: detail }] })
 
 const notAnObject = (at: string) => invalid(at, "must be a JSON object")
 
-/** The refusal of a row whose own fields are over the limit. */
+/** The refusal of a row whose own fields, or of a patch whose fields alone, are over the limit. */
 export const tooLarge = (bytes: number, limit: number, at: string): RowTooLarge =>
   new RowTooLarge({
-    detail: `The row has ${bytes} bytes of JSON; at most ${limit} are allowed.`,
+    detail: at.endsWith("/patch")
+      ? `A row with this patch has ${bytes} bytes of JSON; at most ${limit} are allowed.`
+      : `The row has ${bytes} bytes of JSON; at most ${limit} are allowed.`,
     limit,
     current: bytes,
     errors: [{ path: at, message: `has ${bytes} bytes` }]
@@ -65,7 +82,8 @@ export const addOf = (
   rowBytes: number,
   at: string
 ): Result.Result<Write, WriteProblem> => {
-  if (row.text[0] !== "{") return Result.fail(notAnObject(at))
+  const outsized = outsizedText(row, { limit: rowBytes, longest: rowBytes }, at)
+  if (outsized !== undefined) return Result.fail(outsized)
   const named = members(row).find((member) => systemFields.has(member.name))
   if (named !== undefined) {
     return Result.fail(reserved(named.name, at, `${named.name} is set by the service and cannot be sent.`))
@@ -74,8 +92,27 @@ export const addOf = (
   return Result.succeed({ action: "add", row, idempotencyKey })
 }
 
+/** The refusal of a text that is no object, or too long to be a row: before anything is made of its members. */
+const outsizedText = (text: JsonText, size: RowSize, at: string): InvalidRequest | RowTooLarge | undefined => {
+  if (text.text[0] !== "{") return notAnObject(at)
+  return text.bytes > size.longest + systemFieldBytes ? tooLarge(text.bytes, size.limit, at) : undefined
+}
+
+/** The fields of a row or patch, neither of which may be longer than a row. */
+export const fieldsWithin = (
+  text: JsonText,
+  size: RowSize,
+  at: string
+): Result.Result<OwnFields, InvalidRequest | RowTooLarge> => {
+  const outsized = outsizedText(text, size, at)
+  if (outsized !== undefined) return Result.fail(outsized)
+  const fields = ownFields(text)
+  const { bytes } = fields.data
+  return bytes > size.longest ? Result.fail(tooLarge(bytes, size.limit, at)) : Result.succeed(fields)
+}
+
 /** Takes a row's or patch's system fields apart from its own. */
-export const ownFields = (text: JsonText): OwnFields => {
+const ownFields = (text: JsonText): OwnFields => {
   const all = members(text)
   const claims = all.filter((member) => systemFields.has(member.name))
   if (claims.length === 0) return { data: text, claims }
@@ -99,47 +136,58 @@ export const refusedClaim = (fields: OwnFields, row: Row | undefined, at: string
   return undefined
 }
 
-/** An insert or replacement by natural key (specification section 2.4). `at` is the place of the whole operation. */
+/**
+ * An insert or replacement by natural key: of at most 32 fields of the row. `at` is the place of the whole
+ * operation.
+ */
 export const upsertOf = (
   key: string | ReadonlyArray<string>,
   row: JsonText,
+  size: RowSize,
   at: string
 ): Result.Result<Write, WriteProblem> => {
-  if (row.text[0] !== "{") return Result.fail(notAnObject(`${at}/row`))
+  const own = fieldsWithin(row, size, `${at}/row`)
+  if (Result.isFailure(own)) return Result.fail(own.failure)
   const names = typeof key === "string" ? [key] : key
-  const all = members(row)
-  const fields: Array<Member> = []
-  for (const name of new Set(names)) {
+  if (names.length > maxKeyNames) {
+    return Result.fail(invalid(`${at}/key`, `may name ${maxKeyNames} fields, and names ${names.length}`))
+  }
+  const fields = new Map(members(own.success.data).map((member) => [member.name, member]))
+  const natural = new Map<string, Member>()
+  for (const [index, name] of names.entries()) {
+    const quoted = JSON.stringify(name.slice(0, 100))
     if (systemFields.has(name))
       return Result.fail(invalid(`${at}/key`, `names the system field ${name}; use update_row`))
-    const field = all.find((member) => member.name === name)
-    if (field === undefined) {
-      return Result.fail(invalid(`${at}/key`, `names ${JSON.stringify(name.slice(0, 100))}, which is not in row`))
-    }
+    if (natural.has(name)) return Result.fail(invalid(`${at}/key/${index}`, `names ${quoted} a second time`))
+    const field = fields.get(name)
+    if (field === undefined) return Result.fail(invalid(`${at}/key`, `names ${quoted}, which is not in row`))
     if (field.value === "null" || field.value[0] === "{" || field.value[0] === "[") {
-      return Result.fail(
-        invalid(`${at}/row`, `has no string, number or boolean in the key field ${JSON.stringify(name.slice(0, 100))}`)
-      )
+      return Result.fail(invalid(`${at}/row`, `has no string, number or boolean in the key field ${quoted}`))
     }
-    fields.push(field)
+    natural.set(name, field)
   }
-  return Result.succeed({ action: "upsert", natural: filterOf(fields), row: ownFields(row) })
+  return Result.succeed({ action: "upsert", natural: filterOf([...natural.values()]), row: own.success })
 }
 
 /** A patch of the row with this id; the id is any string. */
-export const updateRowOf = (id: string, patch: JsonText, at: string): Result.Result<Write, WriteProblem> =>
-  patch.text[0] === "{"
-    ? Result.succeed({ action: "update_row", id, patch: ownFields(patch) })
-    : Result.fail(notAnObject(`${at}/patch`))
+export const updateRowOf = (
+  id: string,
+  patch: JsonText,
+  size: RowSize,
+  at: string
+): Result.Result<Write, WriteProblem> =>
+  Result.map(fieldsWithin(patch, size, `${at}/patch`), (patch) => ({ action: "update_row", id, patch }))
 
 /** An edit of the row with this id, made from what the row was at `updatedAt`. */
 export const saveOf = (
   edit: Omit<Write & { readonly action: "save" }, "fields"> & { readonly fields: JsonText },
+  size: RowSize,
   at: string
 ): Result.Result<Write, WriteProblem> =>
-  edit.fields.text[0] === "{"
-    ? Result.succeed({ ...edit, fields: ownFields(edit.fields) })
-    : Result.fail(notAnObject(`${at}/${edit.replaces ? "row" : "patch"}`))
+  Result.map(fieldsWithin(edit.fields, size, `${at}/${edit.replaces ? "row" : "patch"}`), (fields) => ({
+    ...edit,
+    fields
+  }))
 
 const requiredFilter = (text: JsonText, at: string): Result.Result<Filter, WriteProblem> => {
   const filter = parseFilter(text, at)
@@ -156,12 +204,16 @@ export const updateWhereOf = (
   filter: JsonText,
   patch: JsonText,
   allowMultiple: boolean,
+  size: RowSize,
   at: string
 ): Result.Result<Write, WriteProblem> =>
   Result.flatMap(requiredFilter(filter, `${at}/filter`), (filter) =>
-    patch.text[0] === "{"
-      ? Result.succeed({ action: "update_where", filter, patch: ownFields(patch), allowMultiple })
-      : Result.fail(notAnObject(`${at}/patch`))
+    Result.map(fieldsWithin(patch, size, `${at}/patch`), (patch) => ({
+      action: "update_where",
+      filter,
+      patch,
+      allowMultiple
+    }))
   )
 
 /** A removal of the rows that match a non-empty filter. */

@@ -9,3 +9,6 @@ export const residentMegabytes = (pid: number): number | undefined => {
     return undefined
   }
 }
+
+/** The most that this process has held in memory so far, in MiB. */
+export const peakMebibytes = (): number => Math.round(process.resourceUsage().maxRSS / 1024)

@@ -149,6 +149,7 @@ export class Model {
         if (size(write.row) > this.limits.row) throw new Refusal("row_too_large")
         return
       case "upsert":
+        this.checkLength(write.row)
         for (const name of [write.key].flat()) {
           const value = Object.hasOwn(write.row, name) ? write.row[name] : null
           if (systemFields.includes(name) || value === null || typeof value === "object") {
@@ -156,11 +157,23 @@ export class Model {
           }
         }
         return
+      case "update_row":
+        this.checkLength(write.patch)
+        return
+      case "save":
+        this.checkLength(write.fields)
+        return
       case "update_where":
       case "delete":
         if (!isFilter(write.filter)) throw new Refusal("invalid_request")
         if (Object.keys(write.filter).length === 0) throw new Refusal("filter_required")
+        if (write.action === "update_where") this.checkLength(write.patch)
     }
+  }
+
+  /** What is longer than a row fits none, whatever is stored. */
+  private checkLength(fields: Fields): void {
+    if (size(withoutSystem(fields)) > this.limits.row) throw new Refusal("row_too_large")
   }
 
   private apply(table: string, write: ModelWrite, isAlone: boolean): Json {

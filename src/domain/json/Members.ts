@@ -28,18 +28,25 @@ export const members = (json: JsonText): ReadonlyArray<Member> => {
   return found
 }
 
+/** An object's top-level members by their names, in order. */
+export const membersByName = (json: JsonText): ReadonlyMap<string, Member> =>
+  new Map(members(json).map((member) => [member.name, member]))
+
 /**
- * Merges two objects on their top level: the base's fields keep their place and take the patch's value where it has
- * one, the patch's other fields follow in its own order.
+ * Merges a patch into an object on their top level: the base's fields keep their place and take the patch's value where it
+ * has one, the patch's other fields follow in its own order.
  */
-export const merge = (base: JsonText, patch: JsonText): JsonText => {
-  const changes = new Map(members(patch).map((member) => [member.name, member]))
-  if (changes.size === 0) return base
+export const merge = (base: JsonText, patch: ReadonlyMap<string, Member>): JsonText => {
+  if (patch.size === 0) return base
   const parts: Array<string> = []
+  const replaced = new Set<string>()
   for (const { name, rawName, value } of members(base)) {
-    parts.push(rawName + ":" + (changes.get(name)?.value ?? value))
-    changes.delete(name)
+    const change = patch.get(name)
+    if (change !== undefined) replaced.add(name)
+    parts.push(rawName + ":" + (change?.value ?? value))
   }
-  for (const { rawName, value } of changes.values()) parts.push(rawName + ":" + value)
+  for (const { name, rawName, value } of patch.values()) {
+    if (!replaced.has(name)) parts.push(rawName + ":" + value)
+  }
   return JsonText.trusted("{" + parts.join(",") + "}")
 }

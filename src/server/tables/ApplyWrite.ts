@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { Facets } from "../../domain/facets/Facets.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
-import { members, merge } from "../../domain/json/Members.ts"
+import { members, membersByName, merge, type Member } from "../../domain/json/Members.ts"
 import {
   AmbiguousKey,
   EditConflict,
@@ -11,8 +11,11 @@ import {
   IdempotencyKeyReused,
   IdExists,
   MultipleMatches,
+  type RequestTooLarge,
   type ReservedField,
   RowNotFound,
+  type RowTooLarge,
+  type StorageLimit,
   VersionNotFound
 } from "../../domain/Problem.ts"
 import { isRowId, rowText, type Row } from "../../domain/Row.ts"
@@ -41,7 +44,12 @@ export interface WriteContext {
   readonly addRecord: (key: string) => { readonly rowHash: string; readonly answer: JsonText } | undefined
   readonly saveAddRecord: (key: string, row: JsonText, answer: JsonText) => void
   readonly hash: (text: string) => string
+  /** Counts what the request has made of a row of so many bytes; the refusal once there can be no room for all of it. */
+  readonly count: (bytes: number, before: number) => LimitProblem | undefined
 }
+
+/** Why a write stops while it is carried out, which its end state would be refused for all the more. */
+type LimitProblem = RequestTooLarge | RowTooLarge | StorageLimit
 
 export type ApplyProblem =
   | AmbiguousKey
@@ -50,6 +58,7 @@ export type ApplyProblem =
   | FieldNotText
   | IdempotencyKeyReused
   | IdExists
+  | LimitProblem
   | MultipleMatches
   | ReservedField
   | RowNotFound
@@ -130,19 +139,19 @@ const upsert = (write: Write & { action: "upsert" }, context: WriteContext, at: 
   return answer(`{"created":false,"row":${rowText(found.row).text}}`)
 }
 
-const patchRow = (row: WorkRow, patch: OwnFields, context: WriteContext, at: string): ReservedField | undefined => {
-  const refused = refusedClaim(patch, row.row, `${at}/patch`)
-  if (refused !== undefined) return refused
-  const data = merge(row.content!.data, patch.data)
-  context.workspace.replace(row, data, "update", context.changedBy, context.now)
-  return undefined
-}
+const patchRow = (
+  row: WorkRow,
+  patch: ReadonlyMap<string, Member>,
+  { changedBy, now, workspace }: WriteContext
+): void => workspace.replace(row, merge(row.content!.data, patch), "update", changedBy, now)
 
 const updateRow = (id: string, patch: OwnFields, context: WriteContext, at: string): Applied => {
   const row = context.workspace.live(context.table, id)
   if (row === undefined) return rowNotFound(`The table ${context.table} has no row with this id.`)
-  const refused = patchRow(row, patch, context, at)
-  return refused === undefined ? answer(`{"row":${rowText(row.row).text}}`) : Result.fail(refused)
+  const refused = refusedClaim(patch, row.row, `${at}/patch`)
+  if (refused !== undefined) return Result.fail(refused)
+  patchRow(row, membersByName(patch.data), context)
+  return answer(`{"row":${rowText(row.row).text}}`)
 }
 
 const save = (write: Write & { action: "save" }, context: WriteContext, at: string): Applied => {
@@ -160,7 +169,7 @@ const save = (write: Write & { action: "save" }, context: WriteContext, at: stri
   }
   const refused = refusedClaim(fields, row.row, `${at}/${replaces ? "row" : "patch"}`)
   if (refused !== undefined) return Result.fail(refused)
-  const data = replaces ? fields.data : merge(stored.data, fields.data)
+  const data = replaces ? fields.data : merge(stored.data, membersByName(fields.data))
   if (data.text !== stored.data.text) {
     context.workspace.replace(row, data, "update", context.changedBy, context.now)
   }
@@ -181,7 +190,14 @@ const updateWhere = (write: Write & { action: "update_where" }, context: WriteCo
     )
   }
   for (const row of matches) {
-    const refused = patchRow(row, write.patch, context, at)
+    const refused = refusedClaim(write.patch, row.row, `${at}/patch`)
+    if (refused !== undefined) return Result.fail(refused)
+  }
+  const patch = membersByName(write.patch.data)
+  for (const row of matches) {
+    const before = row.content!.data.bytes
+    patchRow(row, patch, context)
+    const refused = context.count(row.content!.data.bytes, before)
     if (refused !== undefined) return Result.fail(refused)
   }
   const rows = matches.map((row) => rowText(row.row).text)

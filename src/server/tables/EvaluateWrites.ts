@@ -152,6 +152,10 @@ export class Evaluation {
     const { changedBy, isBatch, now, table, writes } = request
     const { limits, loaded, newId, workspace } = this
     const addScope = requestScope("add", table)
+    // Above a limit that was lowered, a request may still make anew all that there is.
+    const mostBuilt = Math.max(maxAnswerLength(limits), workspace.storageBytes)
+    const storage = workspace.storageBytes
+    let built = 0
     const context: WriteContext = {
       workspace,
       table,
@@ -167,11 +171,18 @@ export class Evaluation {
         return record === undefined ? undefined : { rowHash: record.requestHash, answer: record.answer }
       },
       saveAddRecord: (key, row, answer) =>
-        this.newRecords.push({ scope: addScope, key, requestHash: requestHash(row.text), answer, createdAt: now })
+        this.newRecords.push({ scope: addScope, key, requestHash: requestHash(row.text), answer, createdAt: now }),
+      count: (bytes, before) => {
+        // What comes later in a batch may make the row shorter again.
+        if (!isBatch && this.outgrows(bytes, before)) return tooLarge(bytes, limits.rowBytes, "/patch")
+        built += bytes
+        if (built <= mostBuilt) return undefined
+        return isBatch ? answerTooLarge(maxAnswerLength(limits)) : this.storageLimit(storage)
+      }
     }
     const names = writes.flatMap((write) => (write.action === "import" ? [...write.tables.keys()] : []))
     const before = {
-      storage: workspace.storageBytes,
+      storage,
       rows: new Map([table, ...names].map((name) => [name, workspace.rowCount(name)])),
       tables: workspace.tables
     }
@@ -181,7 +192,7 @@ export class Evaluation {
     let answerLength = 0
     for (const [index, write] of writes.entries()) {
       const archived = workspace.archived.length
-      const [storage, rows] = [workspace.storageBytes, workspace.rowCount(table)]
+      const [bytes, rows] = [workspace.storageBytes, workspace.rowCount(table)]
       const answer = applyWrite(write, context, isBatch ? `/operations/${index}` : "")
       if (Result.isFailure(answer)) return this.refuse(request, answer.failure, index)
       for (const { content, place } of workspace.archived.slice(archived)) {
@@ -195,7 +206,7 @@ export class Evaluation {
       if (write.action === "upsert" && workspace.archived.length === archived) {
         sizes.set(workspace.find(table, write.natural)[0]!.place.id, { before: 0, index })
       }
-      if (workspace.storageBytes > storage || workspace.rowCount(table) > rows) grownBy = index
+      if (workspace.storageBytes > bytes || workspace.rowCount(table) > rows) grownBy = index
       answers.push(
         isBatch ? `{"index":${index},"action":"${write.action}","result":${answer.success.text}}` : answer.success.text
       )
@@ -206,7 +217,7 @@ export class Evaluation {
     }
     for (const [id, size] of sizes) {
       const bytes = workspace.live(table, id)?.content?.data.bytes ?? 0
-      if (bytes > limits.rowBytes && bytes > size.before) {
+      if (this.outgrows(bytes, size.before)) {
         const at = (isBatch ? `/operations/${size.index}` : "") + (memberOf[writes[size.index]!.action] ?? "")
         return this.refuse(request, tooLarge(bytes, limits.rowBytes, at), size.index)
       }
@@ -214,6 +225,17 @@ export class Evaluation {
     const full = this.overLimit(before)
     if (full !== undefined) return this.refuse(request, full, grownBy)
     return Result.succeed(JsonText.trusted(isBatch ? `{"results":[${answers.join()}]}` : answers[0]!))
+  }
+
+  /** Whether a row is over the limit; shrinking is always allowed. */
+  private outgrows(bytes: number, before: number): boolean {
+    return bytes > this.limits.rowBytes && bytes > before
+  }
+
+  private storageLimit(before: number): StorageLimit {
+    const limit = this.limits.storageBytes
+    const detail = `The account may hold ${limit} bytes; it holds ${before}.`
+    return new StorageLimit({ detail, limit, current: before })
   }
 
   /** The limit that the end state breaks; shrinking is always allowed. */
@@ -237,11 +259,8 @@ export class Evaluation {
         return new RowLimit({ detail, limit: limits.rowsPerTable, current: had })
       }
     }
-    if (storageBytes > limits.storageBytes && storageBytes > before.storage) {
-      const detail = `The account may hold ${limits.storageBytes} bytes; it holds ${before.storage}.`
-      return new StorageLimit({ detail, limit: limits.storageBytes, current: before.storage })
-    }
-    return undefined
+    const isFull = storageBytes > limits.storageBytes && storageBytes > before.storage
+    return isFull ? this.storageLimit(before.storage) : undefined
   }
 
   private keyReused(request: WriteRequest, detail: string): IdempotencyKeyReused | IdempotencyKeyReused400 {
@@ -251,13 +270,14 @@ export class Evaluation {
   }
 
   private refuse(request: WriteRequest, failure: WriteFailure, index: number): Result.Result<never, WriteFailure> {
-    const problem = declares413.has(request.operation) ? failure : asDeclared400(failure)
+    const problem = asDeclared(request.operation, failure)
     return Result.fail(request.isBatch ? Object.assign(problem, { operation: index }) : problem)
   }
 }
 
-/** A failure as the operations declare it that know no 413. */
-export const asDeclared400 = (failure: WriteFailure): WriteFailure => {
+/** A failure with the status that the operation declares for it: many know no 413. */
+export const asDeclared = (operation: string, failure: WriteFailure): WriteFailure => {
+  if (declares413.has(operation)) return failure
   switch (failure._tag) {
     case "RowTooLarge": {
       const { current, detail, errors, limit } = failure

@@ -9,13 +9,14 @@ import * as W from "../../domain/Write.ts"
 import { Settings } from "../Config.ts"
 import { failingWith, type Failures } from "./DeclaredFailures.ts"
 import {
-  asDeclared400,
+  asDeclared,
   Evaluation,
   requestHash,
   type WriteAnswer,
   type WriteFailure,
   type WriteRequest
 } from "./EvaluateWrites.ts"
+import { RowsRepo } from "./RowsRepo.ts"
 import { Workspace } from "./Workspace.ts"
 import { Writes } from "./Writes.ts"
 
@@ -126,10 +127,22 @@ export class RowWrites extends Context.Service<
     RowWrites,
     Effect.gen(function* () {
       const writes = yield* Writes
+      const rows = yield* RowsRepo
       const { limits } = yield* Settings
+
+      /** How long a row or patch may be. What is stored is asked only where that can matter: a limit is seldom lowered. */
+      const sizeFor = Effect.fnUntraced(function* (caller: Caller, operations: ReadonlyArray<SingleOperation>) {
+        const limit = limits.rowBytes
+        const isWithin = caller.isHidden === true || operations.every((one) => (fieldsIn(one)?.bytes ?? 0) <= limit)
+        return {
+          limit,
+          longest: isWithin ? limit : Math.max(limit, yield* rows.longest(caller.accountId, caller.table))
+        }
+      })
 
       const prepare = (
         operation: SingleOperation,
+        size: W.RowSize,
         at: string,
         rowPath = `${at}/row`
       ): Result.Result<W.Write, W.WriteProblem> => {
@@ -137,17 +150,17 @@ export class RowWrites extends Context.Service<
           case "add":
             return W.addOf(operation.row, unquoted(operation.idempotencyKey), limits.rowBytes, rowPath)
           case "upsert":
-            return W.upsertOf(operation.key, operation.row, at)
+            return W.upsertOf(operation.key, operation.row, size, at)
           case "update_row":
-            return W.updateRowOf(operation.id, operation.patch, at)
+            return W.updateRowOf(operation.id, operation.patch, size, at)
           case "update_where":
-            return W.updateWhereOf(operation.filter, operation.patch, operation.allowMultiple === true, at)
+            return W.updateWhereOf(operation.filter, operation.patch, operation.allowMultiple === true, size, at)
           case "delete":
             return W.deleteOf(operation.filter, at)
           case "restore":
             return Result.succeed(operation)
           case "save":
-            return W.saveOf(operation, at)
+            return W.saveOf(operation, size, at)
         }
       }
 
@@ -184,10 +197,8 @@ export class RowWrites extends Context.Service<
 
       const writeAny = Effect.fn("RowWrites.write")(function* (caller: Caller, operation: SingleOperation) {
         const { action } = operation
-        const prepared = prepare(operation, "", caller.rowPath ?? "")
-        if (Result.isFailure(prepared)) {
-          return yield* action === "add" ? prepared.failure : asDeclared400(prepared.failure)
-        }
+        const prepared = prepare(operation, yield* sizeFor(caller, [operation]), "", caller.rowPath ?? "")
+        if (Result.isFailure(prepared)) return yield* asDeclared(action, prepared.failure)
         const text = operation.action === "add" ? operation.row.text : print(inOneForm(operation))
         return yield* run(caller, action, [prepared.success], false, text)
       })
@@ -202,9 +213,10 @@ export class RowWrites extends Context.Service<
             `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
           )
         }
+        const size = yield* sizeFor(caller, operations)
         const prepared: Array<W.Write> = []
         for (const [index, operation] of operations.entries()) {
-          const one = prepare(operation, `/operations/${index}`)
+          const one = prepare(operation, size, `/operations/${index}`)
           if (Result.isFailure(one)) return yield* Object.assign(one.failure, { operation: index })
           prepared.push(one.success)
         }
@@ -215,7 +227,22 @@ export class RowWrites extends Context.Service<
     })
   )
 
-  static readonly layer = RowWrites.layerNoDeps.pipe(Layer.provide(Writes.layer))
+  static readonly layer = RowWrites.layerNoDeps.pipe(Layer.provide([Writes.layer, RowsRepo.layer]))
+}
+
+/** The fields that a row may be too small for; an add's are refused without a look at what is stored. */
+const fieldsIn = (operation: SingleOperation): JsonText | undefined => {
+  switch (operation.action) {
+    case "upsert":
+      return operation.row
+    case "update_row":
+    case "update_where":
+      return operation.patch
+    case "save":
+      return operation.fields
+    default:
+      return undefined
+  }
 }
 
 /** An operation with its members in one order and form, by which a repeat is known whichever door either came through. */

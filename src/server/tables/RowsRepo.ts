@@ -15,6 +15,8 @@ export class RowsRepo extends Context.Service<
     /** At most `limit` + 1 rows: one more tells that there are more. */
     readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<ReadonlyArray<Row>, Unavailable>
     readonly count: (accountId: string, table: string, filter: Filter | undefined) => Effect.Effect<number, Unavailable>
+    /** The bytes of the table's longest row; 0 where it has none. */
+    readonly longest: (accountId: string, table: string) => Effect.Effect<number, Unavailable>
     /** How many rows match, and the ids of at most `limit` of them in insertion order. */
     readonly ids: (
       accountId: string,
@@ -101,6 +103,15 @@ export class RowsRepo extends Context.Service<
         return found[0]?.count ?? 0
       }, refine)
 
+      const longest = Effect.fn("RowsRepo.longest")(function* (accountId: string, table: string) {
+        const found = yield* sql<{ bytes: number }>`
+          SELECT coalesce(max(octet_length(data)), 0)::integer AS bytes
+          FROM rows
+          WHERE account_id = ${accountId} AND table_name = ${table}
+        `
+        return found[0]?.bytes ?? 0
+      }, refine)
+
       const ids = Effect.fn("RowsRepo.ids")(function* (
         accountId: string,
         table: string,
@@ -117,7 +128,7 @@ export class RowsRepo extends Context.Service<
         return { matched: found[0]?.matched ?? 0, ids: found.map(({ id }) => id) }
       }, refine)
 
-      return RowsRepo.of({ query, count, ids })
+      return RowsRepo.of({ query, count, longest, ids })
     })
   )
 }

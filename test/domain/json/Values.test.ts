@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { exact, plain } from "../../../src/domain/json/Exact.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { members, merge } from "../../../src/domain/json/Members.ts"
+import { members, membersByName, merge as mergeMembers } from "../../../src/domain/json/Members.ts"
 import { print } from "../../../src/domain/json/Print.ts"
 import { RawNumber } from "../../../src/domain/json/RawNumber.ts"
 import { scan } from "../../../src/domain/json/Scan.ts"
@@ -71,6 +71,8 @@ describe("members", () => {
     )
   })
 })
+
+const merge = (base: JsonText, patch: JsonText) => mergeMembers(base, membersByName(patch))
 
 describe("merge", () => {
   it("replaces fields in their place and appends new ones", () => {

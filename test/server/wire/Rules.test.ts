@@ -139,7 +139,6 @@ layer(serviceLayer())("The rules of rows:", (it) => {
         [["a"], String.raw`{"a":"\u0000"}`, true],
         [["a", "b"], '{"a":1,"b":2}', true],
         [["b", "a"], '{"b":2,"a":1,"c":3}', false],
-        [["a", "a", "b"], '{"a":1,"b":2}', false],
         ["", '{"":1}', true],
         ["", '{"":1}', false],
         ["__proto__", '{"__proto__":1}', true],
@@ -177,6 +176,24 @@ layer(serviceLayer())("The rules of rows:", (it) => {
       const ambiguous = yield* post(key, "/upsert", { key: "a", row: { a: 1 } })
       assertProblem(ambiguous, 400, "ambiguous_key")
       assert.strictEqual(jsonOf(ambiguous)["matches"], 2)
+    })
+  )
+
+  it.effect("an upsert names up to 32 fields, each of them once", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const names = Array.from({ length: 33 }, (_, n) => `f${n}`)
+      const row = Object.fromEntries(names.map((name) => [name, 1]))
+      const upsert = (named: ReadonlyArray<string>) => post(key, "/upsert", { key: named, row })
+      assert.strictEqual((yield* upsert(names.slice(1))).status, 200)
+      const places: ReadonlyArray<readonly [names: ReadonlyArray<string>, place: string]> = [
+        [names, "/key"],
+        [["f1", "f1"], "/key/1"],
+        [["f1", "f2", "f1"], "/key/2"]
+      ]
+      for (const [wrong, place] of places) {
+        assert.deepStrictEqual(pathsOf(assertProblem(yield* upsert(wrong), 400, "invalid_request")), [place])
+      }
     })
   )
 

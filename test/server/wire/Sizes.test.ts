@@ -95,6 +95,31 @@ layer(serviceLayer())("A row", (it) => {
   }
 })
 
+layer(serviceLayer())("A patch longer than a row", (it) => {
+  const patch = rowOf(limit + 1)
+  const calls: ReadonlyArray<readonly [operation: string, status: number, place: string, body: string]> = [
+    ["update_row", 400, "/patch", `{"id":"none","patch":${patch}}`],
+    ["update_where", 400, "/patch", `{"filter":{"a":1},"patch":${patch}}`],
+    [
+      "batch",
+      413,
+      "/operations/1/patch",
+      `{"operations":[{"action":"add","row":{}},{"action":"update_where","filter":{"a":1},"patch":${patch}}]}`
+    ]
+  ]
+  for (const [operation, status, place, body] of calls) {
+    it.effect(`is refused by ${operation} though no row matches`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const answer = yield* wire("POST", `/v1/t/${operation}`, { key, body })
+        const problem = assertProblem(answer, status, "row_too_large")
+        assert.deepInclude(problem, { limit, current: limit + 1 })
+        assert.deepStrictEqual(pathsOf(problem), [place])
+      })
+    )
+  }
+})
+
 layer(serviceLayer({ LIMIT_REQUEST_BYTES: "200000" }))("A body", (it) => {
   const paths: ReadonlyArray<readonly [method: string, path: string, status: number]> = [
     ["POST", "/v1/t", 413],
