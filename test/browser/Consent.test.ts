@@ -208,8 +208,8 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
         yield* run(() => answered)
       }
       const [allowed, denied] = answers
-      assert.isTrue(allowed?.startsWith(`302 ${redirectUri}?code=`), allowed)
-      assert.isTrue(denied?.startsWith(`302 ${redirectUri}?error=access_denied`), denied)
+      assert.isTrue(allowed?.startsWith(`303 ${redirectUri}?code=`), allowed)
+      assert.isTrue(denied?.startsWith(`303 ${redirectUri}?error=access_denied`), denied)
       assert.deepStrictEqual(complaints, [])
     })
   )

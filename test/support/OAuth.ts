@@ -66,7 +66,8 @@ export const authorizeQuery = (
     ...changes
   }
   for (const [name, value] of Object.entries(all)) if (value !== undefined) query.set(name, value)
-  return query.toString()
+  // A plus is a plus in a query of OAuth.
+  return query.toString().replaceAll("+", "%20")
 }
 
 /** Opens /authorize in a browser, which is signed in if it has a cookie. */
@@ -105,7 +106,7 @@ export const decide = Effect.fnUntraced(function* (
 
 /** The parameters of an answer that goes back to a client. */
 export const answerOf = (answer: Answer): URLSearchParams => {
-  assert.strictEqual(answer.status, 302, answer.text)
+  assert.strictEqual(answer.status, 303, answer.text)
   return new URL(answer.headers.get("location") ?? "").searchParams
 }
 

@@ -2,6 +2,7 @@ import { Data, Effect } from "effect"
 import { Settings } from "../Config.ts"
 import type { Client } from "./Client.ts"
 import { Clients } from "./Clients.ts"
+import { maxParameters, readQuery, writeQuery } from "./OAuthParameters.ts"
 import { isChallenge } from "./Pkce.ts"
 import { registeredRedirect } from "./RedirectUris.ts"
 import { isOurResource } from "./Resource.ts"
@@ -9,6 +10,8 @@ import { grantedScope } from "./Scopes.ts"
 
 /** What a client asks for at `/authorize`, checked (RFC 6749 section 4.1.1). */
 export interface AuthorizationRequest {
+  /** All that was asked for, in one spelling, whatever a browser makes of the address: the form's proof is made of it. */
+  readonly query: string
   readonly client: Client
   /** Where the answer goes: registered by the client. */
   readonly redirectUri: string
@@ -22,7 +25,7 @@ export interface AuthorizationRequest {
 /** Nobody can be answered but the person: where an answer would go is not known for sure. */
 class PageRefusal extends Data.TaggedError("PageRefusal")<{ readonly detail: string }> {}
 
-/** An answer that goes back to the client (RFC 6749 section 4.1.2.1). */
+/** A fault that is the client's to know (RFC 6749 section 4.1.2.1). */
 export class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
   readonly redirectUri: string
   readonly state: string | undefined
@@ -30,7 +33,6 @@ export class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
     | "invalid_request"
     | "invalid_target"
     | "unsupported_response_type"
-    | "access_denied"
     | "consent_required"
   readonly description: string
 }> {}
@@ -101,8 +103,12 @@ const recipient = Effect.fnUntraced(function* (query: URLSearchParams, ip: strin
 })
 
 /** Checks a request to `/authorize`, when it is shown and once more when the person has agreed. */
-export const checkAuthorization = Effect.fn("checkAuthorization")(function* (query: URLSearchParams, ip: string) {
+export const checkAuthorization = Effect.fn("checkAuthorization")(function* (text: string, ip: string) {
   const { baseUrl } = yield* Settings
+  const query = readQuery(text)
+  if (query === undefined) {
+    return yield* new PageRefusal({ detail: `The address may have ${maxParameters} parameters.` })
+  }
   const { client, given, redirectUri } = yield* recipient(query, ip)
   const state = query.get("state") ?? undefined
   for (const check of checks) {
@@ -110,6 +116,7 @@ export const checkAuthorization = Effect.fn("checkAuthorization")(function* (que
     if (fault !== undefined) return yield* new RedirectRefusal({ redirectUri, state, ...fault })
   }
   const request: AuthorizationRequest = {
+    query: writeQuery(query),
     client,
     redirectUri,
     givenRedirectUri: given,
@@ -124,5 +131,5 @@ export const checkAuthorization = Effect.fn("checkAuthorization")(function* (que
 export const answerTo = (redirectUri: string, answer: Readonly<Record<string, string | undefined>>): string => {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(answer)) if (value !== undefined) parameters.set(name, value)
-  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${parameters.toString()}`
+  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${writeQuery(parameters)}`
 }

@@ -7,14 +7,14 @@ import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { currentSession } from "../http/CurrentSession.ts"
 import { formProof, isFormProof } from "../http/FormProof.ts"
 import { clientOf } from "../http/Peer.ts"
-import { authorizeErrorPage, consentPage, type ConsentChoice } from "../pages/ConsentPage.ts"
+import { authorizeErrorPage, consentPage, returnErrorPage, type ConsentChoice } from "../pages/ConsentPage.ts"
 import { emailPage } from "../pages/EmailPage.ts"
 import { contentSecurityPolicy } from "../pages/Page.ts"
 import { flowPage } from "../pages/PrivatePage.ts"
 import { readPageForm } from "../pages/ReadPageForm.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { Tables } from "../tables/Tables.ts"
-import { answerTo, checkAuthorization, RedirectRefusal, type AuthorizationRequest } from "./AuthorizationRequest.ts"
+import { answerTo, checkAuthorization, type AuthorizationRequest } from "./AuthorizationRequest.ts"
 import type { ClientUnknown } from "./Client.ts"
 import type { Clients } from "./Clients.ts"
 import { Codes } from "./Codes.ts"
@@ -50,7 +50,7 @@ export const AuthorizeRoutes = HttpRouter.use(
     const codes = yield* Codes
     const context = yield* Effect.context<Clients | Sessions | Settings>()
 
-    const signInFirst = ({ client, redirectUri }: AuthorizationRequest, query: string) =>
+    const signInFirst = ({ client, query, redirectUri }: AuthorizationRequest) =>
       flowPage(
         emailPage({
           returnTo: `/authorize?${query}`,
@@ -59,8 +59,7 @@ export const AuthorizeRoutes = HttpRouter.use(
       )
 
     const ask = Effect.fnUntraced(function* (
-      { client, redirectUri }: AuthorizationRequest,
-      query: string,
+      { client, query, redirectUri }: AuthorizationRequest,
       session: Session,
       again?: { readonly fault: string; readonly chosen: ConsentChoice }
     ) {
@@ -83,11 +82,16 @@ export const AuthorizeRoutes = HttpRouter.use(
       )
     })
 
+    const addressOf = (redirectUri: string, parameters: Readonly<Record<string, string | undefined>>) =>
+      answerTo(redirectUri, { ...parameters, iss: settings.baseUrl })
+
+    /** Leads the browser back to the client. */
     const answer = (redirectUri: string, parameters: Readonly<Record<string, string | undefined>>) =>
       HttpServerResponse.empty({
-        status: 302,
+        // The form that was posted is not posted on.
+        status: 303,
         headers: {
-          location: answerTo(redirectUri, { ...parameters, iss: settings.baseUrl }),
+          location: addressOf(redirectUri, parameters),
           "referrer-policy": "no-referrer"
         }
       })
@@ -98,7 +102,16 @@ export const AuthorizeRoutes = HttpRouter.use(
         case "RedirectRefusal": {
           const { description, error, redirectUri, state } = refusal
           record.code = error
-          return answer(redirectUri, { error, error_description: description, state })
+          const parameters = { error, error_description: description, state }
+          // Anybody may register an address. Nobody is led there without having seen it and said so (RFC 9700 section
+          // 4.11.2); what listens on the person's own machine is reached by the programs there anyway.
+          if (isLoopbackRedirect(redirectUri)) return answer(redirectUri, parameters)
+          const html = returnErrorPage({
+            returnsTo: placeOf(redirectUri),
+            href: addressOf(redirectUri, parameters),
+            detail: description
+          })
+          return flowPage(html, 400)
         }
         case "PageRefusal":
           record.code = "invalid_request"
@@ -127,43 +140,41 @@ export const AuthorizeRoutes = HttpRouter.use(
       handle: (input: {
         readonly request: HttpServerRequest.HttpServerRequest
         readonly asked: AuthorizationRequest
-        readonly query: string
       }) => Effect.Effect<HttpServerResponse.HttpServerResponse, Refusal, Clients | Sessions | Settings>
     ) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        // One spelling, whatever a browser makes of the address it is shown in: the proof is made of it.
-        const parameters = new URLSearchParams(request.url.split("?").slice(1).join("?"))
-        const asked = yield* checkAuthorization(parameters, clientOf(request, settings))
-        return yield* handle({ request, asked, query: parameters.toString() })
+        const query = request.url.split("?").slice(1).join("?")
+        return yield* handle({ request, asked: yield* checkAuthorization(query, clientOf(request, settings)) })
       }).pipe(Effect.provideContext(context), pulse.guard, Effect.catch(refuse))
 
     const shown = handled(
-      Effect.fnUntraced(function* ({ asked, query, request }) {
+      Effect.fnUntraced(function* ({ asked, request }) {
         const session = yield* currentSession(request)
-        return Option.isNone(session) ? signInFirst(asked, query) : yield* ask(asked, query, session.value)
+        return Option.isNone(session) ? signInFirst(asked) : yield* ask(asked, session.value)
       })
     )
 
     const decided = handled(
-      Effect.fnUntraced(function* ({ asked, query, request }) {
+      Effect.fnUntraced(function* ({ asked, request }) {
         const session = Option.getOrUndefined(yield* currentSession(request))
-        if (session === undefined) return signInFirst(asked, query)
+        if (session === undefined) return signInFirst(asked)
+        const record = yield* CurrentRequest
         const form = yield* Effect.result(readPageForm(request, settings.limits.authRequestBytes))
         if (Result.isFailure(form)) return form.failure
-        if (!isFormProof(session.token, `authorize?${query}`, form.success.get("proof"))) {
-          const record = yield* CurrentRequest
+        if (!isFormProof(session.token, `authorize?${asked.query}`, form.success.get("proof"))) {
           record.code = "invalid_request"
           return errorPage(400, "This form is not the one you were shown", "Nothing was allowed.", startAgain)
         }
         const { client, codeChallenge, givenRedirectUri, redirectUri, scope, state } = asked
         if (form.success.get("decision") !== "allow") {
-          const description = "The person did not allow it."
-          return yield* new RedirectRefusal({ redirectUri, state, error: "access_denied", description })
+          const error = "access_denied"
+          record.code = error
+          return answer(redirectUri, { error, error_description: "The person did not allow it.", state })
         }
         const chosen = choiceOf(form.success)
         const grant = grantOf(chosen)
-        if (Result.isFailure(grant)) return yield* ask(asked, query, session, { fault: grant.failure, chosen })
+        if (Result.isFailure(grant)) return yield* ask(asked, session, { fault: grant.failure, chosen })
         const code = yield* codes.issue({
           accountId: session.accountId,
           clientId: client.id,
@@ -188,4 +199,3 @@ type Refusal =
   | ClientUnknown
   | RateLimited
   | Unavailable
-  | RedirectRefusal

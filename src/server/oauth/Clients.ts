@@ -8,6 +8,7 @@ import { ClientUnknown, type Client } from "./Client.ts"
 import { ClientDocuments, documentIdFault, isDocumentId } from "./ClientDocuments.ts"
 import { readMetadata, shownName, type ClientMetadata, type MetadataFault } from "./ClientMetadata.ts"
 import { ClientsRepo } from "./ClientsRepo.ts"
+import { redirectFault } from "./RedirectUris.ts"
 
 /** What a registration is answered with (RFC 7591 section 3.2.1). The secret is shown here alone. */
 export interface Registration extends ClientMetadata {
@@ -88,7 +89,8 @@ export class Clients extends Context.Service<
         const found = yield* stored(clientId)
         if (Option.isNone(found)) return yield* new ClientUnknown({ detail: unknown })
         const metadata: ReturnType<typeof kept> = JSON.parse(found.value.metadata)
-        const redirectUris = metadata.redirect_uris
+        // What was registered under other rules leads nowhere any more.
+        const redirectUris = metadata.redirect_uris.filter((uri) => redirectFault(uri) === undefined)
         const name = shownName(metadata.client_name, redirectUris)
         return { id: clientId, name, redirectUris, isDocument: false }
       })

@@ -3,10 +3,13 @@ import type { HttpServerRequest } from "effect/http"
 import { Settings } from "../Config.ts"
 import type { BodyFault } from "../capacity/ReadBody.ts"
 import { readForm } from "../http/ReadForm.ts"
+import { maxParameters } from "./OAuthParameters.ts"
 import { invalidRequest, OAuthProblem } from "./OAuthProblem.ts"
 
-const repeated = (form: URLSearchParams): string | undefined =>
-  [...new Set(form.keys())].find((name) => name !== "resource" && form.getAll(name).length > 1)
+const repeated = (form: URLSearchParams): string | undefined => {
+  const seen = new Set<string>()
+  return [...form.keys()].find((name) => name !== "resource" && seen.size === seen.add(name).size)
+}
 
 const bodyProblem = (fault: BodyFault["fault"], limit: number): OAuthProblem => {
   switch (fault) {
@@ -36,6 +39,7 @@ export const readOAuthForm = Effect.fnUntraced(function* (request: HttpServerReq
       BodyFault: ({ fault }) => Effect.fail(bodyProblem(fault, limits.authRequestBytes))
     })
   )
+  if (form.size > maxParameters) return yield* invalidRequest(`The form may have ${maxParameters} parameters.`)
   const twice = repeated(form)
   if (twice !== undefined) return yield* invalidRequest(`${twice.slice(0, 100)} is given twice.`)
   return form

@@ -7,27 +7,32 @@ const schemePattern = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/
 /** An http URI of this machine: the host as it is written, the port, and all that follows. */
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?(?=[/?]|$)(.*)$/
 
-// What a browser runs, shows from the page's own origin, or reads from the disk.
-const forbiddenSchemes = new Set([
-  "about",
-  "blob",
-  "chrome",
-  "data",
-  "feed",
-  "file",
-  "filesystem",
-  "ftp",
-  "intent",
-  "jar",
-  "javascript",
-  "livescript",
-  "mailto",
-  "mocha",
-  "resource",
-  "vbscript",
-  "view-source",
-  "ws",
-  "wss"
+// Windows and other systems open settings, searches and installers by schemes of one word, so of those only the ones of
+// known MCP clients are taken. A scheme of its own has a domain's name in reverse (RFC 8252 section 7.1).
+const knownSchemes = new Set([
+  "chatgpt",
+  "cherrystudio",
+  "claude",
+  "code-oss",
+  "codex",
+  "cursor",
+  "goose",
+  "jetbrains",
+  "kiro",
+  "lmstudio",
+  "opencode",
+  "positron",
+  "raycast",
+  "superagent",
+  "trae",
+  "vscode",
+  "vscode-insiders",
+  "vscodium",
+  "warp",
+  "warppreview",
+  "windsurf",
+  "windsurf-next",
+  "zed"
 ])
 
 /** A loopback URI without its port; none for any other. */
@@ -63,10 +68,13 @@ export const redirectFault = (uri: string): string | undefined => {
   if (name === undefined) return "is no absolute URI"
   if (uri.includes("#")) return "has a fragment"
   const scheme = name.toLowerCase()
-  if (forbiddenSchemes.has(scheme)) return `uses the scheme ${scheme}, which no client may return to`
+  const isWeb = scheme === "http" || scheme === "https"
+  if (!isWeb && !scheme.includes(".") && !knownSchemes.has(scheme)) {
+    return `uses the scheme ${scheme}, which is none of the known apps': use https, http on localhost, or a scheme like com.example.app`
+  }
   if (/^\/\/[^/?]*@/.test(rest)) return "holds a user name"
   if (/[?&](?:code|state|iss|error)=/i.test(uri)) return "holds a parameter that answers have, such as code or state"
-  if (scheme === "http" || scheme === "https") return webFault(uri)
+  if (isWeb) return webFault(uri)
   if (!/[^/]/.test(rest)) return "names nothing behind its scheme"
   // People are shown the place that it leads to, which must be readable.
   return URL.canParse(uri) ? undefined : "is no valid address"

@@ -60,9 +60,10 @@ Any program here could use that name. Allow it only if you have just started to 
     : ""
 
 const tableChoice = (tables: ReadonlyArray<string>, chosen: ConsentChoice, describedBy: string): string => {
-  const boxes = [...new Set([...tables, ...chosen.tables])].map(
+  const checked = new Set(chosen.tables)
+  const boxes = [...new Set([...tables, ...checked])].map(
     (name) =>
-      `<label><input type="checkbox" name="table" value="${escapeHtml(name)}"${chosen.tables.includes(name) ? " checked" : ""}><code>${escapeHtml(name)}</code></label>`
+      `<label><input type="checkbox" name="table" value="${escapeHtml(name)}"${checked.has(name) ? " checked" : ""}><code>${escapeHtml(name)}</code></label>`
   )
   const list =
     boxes.length === 0 ? "<p>You have no tables yet.</p>" : `<div class="table-boxes">${boxes.join("\n")}</div>`
@@ -123,5 +124,20 @@ export const authorizeErrorPage = (input: {
     heading: escapeHtml(input.title),
     body: `<p class="lead">${escapeHtml(input.advice)}</p>
 <p>Nothing was allowed, and the app was told nothing.</p>
+<p class="muted small developer-detail">For the app’s developer: ${escapeHtml(input.detail)}</p>`
+  })
+
+/** Says why an app can't be connected, and lets the person decide whether to tell it: the link leads there. */
+export const returnErrorPage = (input: {
+  readonly returnsTo: string
+  readonly href: string
+  readonly detail: string
+}): string =>
+  messagePage({
+    title: "This app can't be connected",
+    heading: "This app can’t be connected",
+    body: `<p class="lead">Its request has a fault, so nothing was allowed. You can close this page.</p>
+<p>The app returns to ${place(input.returnsTo)}. Only if you know that place and were connecting it:
+<a href="${escapeHtml(input.href)}" rel="noreferrer">go back and tell it</a>.</p>
 <p class="muted small developer-detail">For the app’s developer: ${escapeHtml(input.detail)}</p>`
   })

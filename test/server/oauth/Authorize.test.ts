@@ -6,17 +6,20 @@ import {
   callback,
   decide,
   exchange,
+  hiddenField,
   newClient,
   newCode,
   newPerson,
   openAuthorize,
   pkce,
-  tokensOf
+  postForm,
+  tokensOf,
+  type TestClient
 } from "../../support/OAuth.ts"
 import { serviceLayer, type Answer } from "../../support/TestService.ts"
 
 const base = "http://localhost:3000"
-const { challenge } = pkce()
+const { challenge, verifier } = pkce()
 
 /** A page for the person, and nothing that leads elsewhere. */
 const assertPage = (answer: Answer, text: string) => {
@@ -24,6 +27,12 @@ const assertPage = (answer: Answer, text: string) => {
   assert.isNull(answer.headers.get("location"))
   assert.match(answer.headers.get("content-type") ?? "", /^text\/html/)
   assert.include(answer.text, text)
+}
+
+/** The address that a page's link leads to, beginning with this one. */
+const linkTo = (page: Answer, address: string): string => {
+  const links = [...page.text.matchAll(/href="([^"]*)"/g)].map(([, href = ""]) => href.replaceAll("&amp;", "&"))
+  return links.find((link) => link.startsWith(address)) ?? assert.fail(page.text)
 }
 
 layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", (it) => {
@@ -49,43 +58,120 @@ layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", 
     })
   )
 
-  it.effect("31 with any other fault goes back to the client, with state and issuer", () =>
+  const redirected = "http://127.0.0.1/callback?kept=1"
+  const faults = (client: TestClient, redirect_uri: string): ReadonlyArray<readonly [query: string, error: string]> => {
+    const plain = authorizeQuery(client, challenge, { redirect_uri })
+    const without = (name: string, value?: string) =>
+      authorizeQuery(client, challenge, { redirect_uri, [name]: value })
+    return [
+      [without("response_type"), "invalid_request"],
+      [without("response_type", "token"), "unsupported_response_type"],
+      [without("response_type", "code id_token"), "unsupported_response_type"],
+      [without("code_challenge"), "invalid_request"],
+      [without("code_challenge_method"), "invalid_request"],
+      [without("code_challenge_method", "plain"), "invalid_request"],
+      [without("code_challenge", "short"), "invalid_request"],
+      [without("response_mode", "fragment"), "invalid_request"],
+      [without("resource", "https://other.example/mcp"), "invalid_target"],
+      [without("resource", `${base}/mcp#part`), "invalid_target"],
+      [without("resource", `${base}/v1`), "invalid_target"],
+      [without("resource", "mcp"), "invalid_target"],
+      [`${plain}&resource=${base}/mcp&resource=https://other.example`, "invalid_target"],
+      [without("prompt", "none"), "consent_required"],
+      [without("prompt", "login none"), "consent_required"],
+      [`${plain}&prompt=login+none`, "consent_required"],
+      [`${plain}&state=again`, "invalid_request"],
+      [`${plain}&code_challenge=${challenge}`, "invalid_request"]
+    ]
+  }
+
+  const assertTold = (address: string, before: string, error: string, query: string) => {
+    assert.isTrue(address.startsWith(before), `${address} for ${query}`)
+    const parameters = new URL(address).searchParams
+    assert.strictEqual(parameters.get("error"), error, query)
+    assert.isNotEmpty(parameters.get("error_description"))
+    assert.strictEqual(parameters.get("state"), "a state")
+    assert.strictEqual(parameters.get("iss"), base)
+    assert.isFalse(parameters.has("code"))
+  }
+
+  it.effect("31 with any other fault goes back to a program on this machine, with state and issuer", () =>
     Effect.gen(function* () {
-      const client = yield* newClient({ redirect_uris: ["https://c.test/cb?kept=1"] })
-      const plain = authorizeQuery(client, challenge, { redirect_uri: undefined })
-      const without = (name: string, value?: string) =>
-        authorizeQuery(client, challenge, { redirect_uri: undefined, [name]: value })
-      const cases: ReadonlyArray<readonly [query: string, error: string]> = [
-        [without("response_type"), "invalid_request"],
-        [without("response_type", "token"), "unsupported_response_type"],
-        [without("response_type", "code id_token"), "unsupported_response_type"],
-        [without("code_challenge"), "invalid_request"],
-        [without("code_challenge_method"), "invalid_request"],
-        [without("code_challenge_method", "plain"), "invalid_request"],
-        [without("code_challenge", "short"), "invalid_request"],
-        [without("response_mode", "fragment"), "invalid_request"],
-        [without("resource", "https://other.example/mcp"), "invalid_target"],
-        [without("resource", `${base}/mcp#part`), "invalid_target"],
-        [without("resource", `${base}/v1`), "invalid_target"],
-        [without("resource", "mcp"), "invalid_target"],
-        [`${plain}&resource=${base}/mcp&resource=https://other.example`, "invalid_target"],
-        [without("prompt", "none"), "consent_required"],
-        [`${plain}&state=again`, "invalid_request"],
-        [`${plain}&code_challenge=${challenge}`, "invalid_request"]
-      ]
+      const client = yield* newClient({ redirect_uris: [redirected] })
       const { cookie } = yield* newPerson
-      for (const [query, error] of cases) {
+      for (const [query, error] of faults(client, redirected)) {
         for (const who of [undefined, cookie]) {
           const answer = yield* openAuthorize(query, who)
-          assert.match(answer.headers.get("location") ?? "", /^https:\/\/c\.test\/cb\?kept=1&/, query)
-          const parameters = answerOf(answer)
-          assert.strictEqual(parameters.get("error"), error, query)
-          assert.isNotEmpty(parameters.get("error_description"))
-          assert.strictEqual(parameters.get("state"), "a state")
-          assert.strictEqual(parameters.get("iss"), base)
-          assert.isFalse(parameters.has("code"))
+          assert.strictEqual(answer.status, 303, query)
+          assertTold(answer.headers.get("location") ?? "", `${redirected}&`, error, query)
         }
       }
+    })
+  )
+
+  it.effect("31 with any other fault leads nowhere else by itself: a page names the place, and its link leads there", () =>
+    Effect.gen(function* () {
+      const { cookie } = yield* newPerson
+      for (const [uri, place] of [
+        ["https://c.test/cb?kept=1", "c.test"],
+        ["cursor://anysphere.cursor-mcp/cb?kept=1", "cursor://anysphere.cursor-mcp"]
+      ] as const) {
+        const client = yield* newClient({ redirect_uris: [uri] })
+        for (const [query, error] of faults(client, uri)) {
+          for (const who of [undefined, cookie]) {
+            const page = yield* openAuthorize(query, who)
+            assertPage(page, place)
+            assertTold(linkTo(page, uri), `${uri}&`, error, query)
+          }
+        }
+        const posted = yield* postForm(
+          `/authorize?${authorizeQuery(client, challenge, { redirect_uri: uri, code_challenge: undefined })}`,
+          { decision: "deny" },
+          { cookie }
+        )
+        assertPage(posted, place)
+      }
+    })
+  )
+
+  it.effect("31 is read by RFC 3986: a raw plus in state and address is a plus, in answers too", () =>
+    Effect.gen(function* () {
+      const redirect_uri = "http://127.0.0.1/cb?a=1+2"
+      const client = yield* newClient({ redirect_uris: [redirect_uri] })
+      const person = yield* newPerson
+      const plain = authorizeQuery(client, challenge, { redirect_uri: undefined, state: undefined })
+      const query = `${plain}&redirect_uri=http://127.0.0.1/cb?a=1+2&state=wXy+abc==`
+      for (const answer of [
+        yield* decide(person, query),
+        yield* decide(person, query, { decision: "deny" }),
+        yield* openAuthorize(`${query}&response_mode=fragment`)
+      ]) {
+        const location = answer.headers.get("location") ?? ""
+        assert.isTrue(location.startsWith(`${redirect_uri}&`), location)
+        assert.include(location, "state=wXy%2Babc%3D%3D")
+        assert.strictEqual(answerOf(answer).get("state"), "wXy+abc==")
+      }
+      const signIn = yield* openAuthorize(query)
+      assert.include(hiddenField(signIn, "return_to"), "state=wXy%2Babc%3D%3D")
+    })
+  )
+
+  it.effect("31 may have its scopes apart by pluses, as forms have blanks", () =>
+    Effect.gen(function* () {
+      const client = yield* newClient()
+      const query = `${authorizeQuery(client, challenge)}&scope=agent-memory+offline_access`
+      const code = answerOf(yield* decide(yield* newPerson, query)).get("code") ?? ""
+      const tokens = tokensOf(yield* exchange(client, { code, verifier }))
+      assert.strictEqual(tokens.scope, "agent-memory offline_access")
+    })
+  )
+
+  it.effect("31 of more parameters than clients send is not looked at", () =>
+    Effect.gen(function* () {
+      const query = authorizeQuery(yield* newClient(), challenge)
+      const resources = (count: number) => `${query}${`&resource=${base}/mcp`.repeat(count - query.split("&").length)}`
+      assert.strictEqual((yield* openAuthorize(resources(20))).status, 200)
+      assertPage(yield* openAuthorize(resources(21)), "20 parameters")
     })
   )
 

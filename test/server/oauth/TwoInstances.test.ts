@@ -72,7 +72,7 @@ layer(serviceLayer(), { excludeTestServices: true })("OAuth over two instances",
       assert.strictEqual(ended.text, '{"revoked":1}')
       assert.strictEqual((yield* there(callMcp(access_token))).status, 401)
       const query = authorizeQuery(client, pkce().challenge)
-      assert.strictEqual((yield* there(decide(person, query))).status, 302)
+      assert.strictEqual((yield* there(decide(person, query))).status, 303)
       const { cookie } = person
       const page = yield* request("GET", "/connections", { headers: { cookie } })
       yield* postForm("/sign-out", { proof: hiddenField(page, "proof") }, { cookie })
