@@ -143,6 +143,7 @@ export interface UsageLimits {
   readonly verifies_per_ip_per_hour: number
   readonly registrations_per_ip_per_hour: number
   readonly mcp_requests_per_ip_per_minute: number
+  readonly anonymous_posts_per_ip_per_minute: number
 }
 
 /** What can be known of a key after it was made; never the key itself. */

@@ -29,6 +29,7 @@ export interface ServiceLimits extends Limits {
   readonly verifiesPerIpPerHour: number
   readonly registrationsPerIpPerHour: number
   readonly mcpRequestsPerIpPerMinute: number
+  readonly anonymousPostsPerIpPerMinute: number
   readonly requestBytes: number
   readonly authRequestBytes: number
   readonly importRequestBytes: number

@@ -21,6 +21,7 @@ export const settingsLayer = (variables: Readonly<Record<string, string>> = {}) 
           LIMIT_VERIFIES_PER_IP_PER_HOUR: "1000000",
           LIMIT_REGISTRATIONS_PER_IP_PER_HOUR: "1000000",
           LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "1000000",
+          LIMIT_ANONYMOUS_POSTS_PER_IP_PER_MINUTE: "1000000",
           ...variables
         })
       )

@@ -48,6 +48,7 @@ describe("Settings", () => {
         verifiesPerIpPerHour: 60,
         registrationsPerIpPerHour: 120,
         mcpRequestsPerIpPerMinute: 6000,
+        anonymousPostsPerIpPerMinute: 1200,
         requestBytes: 8_388_608,
         authRequestBytes: 16_384,
         importRequestBytes: 33_554_432,

@@ -84,6 +84,7 @@ export const spawnService = Effect.fnUntraced(function* (variables: Record<strin
           LIMIT_WRITES_PER_MINUTE: "1000000",
           LIMIT_READS_PER_MINUTE: "1000000",
           LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "1000000",
+          LIMIT_ANONYMOUS_POSTS_PER_IP_PER_MINUTE: "1000000",
           ...variables
         }
       })

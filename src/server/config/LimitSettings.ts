@@ -59,6 +59,10 @@ export const requestLimits = {
     meaning:
       "Requests to `/mcp` a minute from one address to each process, with a token or without. Hosted agents share addresses: raise it where many people use one."
   }),
+  anonymousPostsPerIpPerMinute: integer("LIMIT_ANONYMOUS_POSTS_PER_IP_PER_MINUTE", 1200, [1, 100_000_000], {
+    meaning:
+      "POSTs that need no credential, a minute from one address to each process: those of `/auth`, of OAuth, and the forms of the pages. Hosted agents share addresses."
+  }),
   requestBytes: integer("LIMIT_REQUEST_BYTES", 8 * mib, [1024, 256 * mib], {
     meaning: "The body of a request for rows, of a batch, and of `/mcp`.",
     unit: "bytes"

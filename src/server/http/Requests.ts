@@ -3,6 +3,7 @@ import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { internalError, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import { makeAnonymousFloods } from "./AnonymousFloods.ts"
 import { crossOriginHeaders, preflightHeaders } from "./CrossOrigin.ts"
 import type { RequestRecord } from "./CurrentRequest.ts"
 import { LargeAnswers } from "./LargeAnswers.ts"
@@ -36,6 +37,7 @@ export const RequestsLayer = HttpRouter.middleware(
     const settings = yield* Settings
     const routes = yield* Routes
     const largeAnswers = yield* LargeAnswers
+    const { refusal: floodRefusal } = makeAnonymousFloods(settings)
 
     const unrouted = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
       renderProblem(routes.refusal(method, url))
@@ -60,6 +62,8 @@ export const RequestsLayer = HttpRouter.middleware(
                   headers: { allow: allowed.join(", "), ...preflightHeaders(settings, request, allowed) }
                 })
           }
+          const flooded = yield* floodRefusal(request)
+          if (flooded !== undefined) return flooded
           const response = yield* Effect.catchCause(httpEffect, (cause) => {
             const failure = cause.reasons.find(Cause.isFailReason)
             if (failure !== undefined && isUnknownRoute(failure.error)) return unrouted(request)

@@ -29,11 +29,7 @@ class PageRefusal extends Data.TaggedError("PageRefusal")<{ readonly detail: str
 export class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
   readonly redirectUri: string
   readonly state: string | undefined
-  readonly error:
-    | "invalid_request"
-    | "invalid_target"
-    | "unsupported_response_type"
-    | "consent_required"
+  readonly error: "invalid_request" | "invalid_target" | "unsupported_response_type" | "consent_required"
   readonly description: string
 }> {}
 

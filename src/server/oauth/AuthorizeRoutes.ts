@@ -194,8 +194,4 @@ export const AuthorizeRoutes = HttpRouter.use(
   })
 )
 
-type Refusal =
-  | Effect.Error<ReturnType<typeof checkAuthorization>>
-  | ClientUnknown
-  | RateLimited
-  | Unavailable
+type Refusal = Effect.Error<ReturnType<typeof checkAuthorization>> | ClientUnknown | RateLimited | Unavailable

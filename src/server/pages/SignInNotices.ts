@@ -50,3 +50,10 @@ export const codeLaterPage = (): string =>
     `<p class="lead">The service can't reach its database at the moment. This is usually over within seconds; then type your code again.</p>
 <p><a class="button primary" href="/sign-in/code">Back to the code</a></p>`
   )
+
+/** The page for an address that sends forms faster than people do. */
+export const floodPage = (retryAfter: number): string =>
+  notice(
+    "Too many forms from your network",
+    `<p class="lead">Nothing was done. Wait ${retryAfter === 1 ? "1 second" : `${retryAfter} seconds`}, then go back in your browser and send it again.</p>`
+  )

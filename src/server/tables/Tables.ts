@@ -155,5 +155,6 @@ const limitsOf = (limits: ServiceLimits): Usage["limits"] => ({
   magic_links_per_ip_per_hour: limits.magicLinksPerIpPerHour,
   verifies_per_ip_per_hour: limits.verifiesPerIpPerHour,
   registrations_per_ip_per_hour: limits.registrationsPerIpPerHour,
-  mcp_requests_per_ip_per_minute: limits.mcpRequestsPerIpPerMinute
+  mcp_requests_per_ip_per_minute: limits.mcpRequestsPerIpPerMinute,
+  anonymous_posts_per_ip_per_minute: limits.anonymousPostsPerIpPerMinute
 })

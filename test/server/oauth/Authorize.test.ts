@@ -61,8 +61,7 @@ layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", 
   const redirected = "http://127.0.0.1/callback?kept=1"
   const faults = (client: TestClient, redirect_uri: string): ReadonlyArray<readonly [query: string, error: string]> => {
     const plain = authorizeQuery(client, challenge, { redirect_uri })
-    const without = (name: string, value?: string) =>
-      authorizeQuery(client, challenge, { redirect_uri, [name]: value })
+    const without = (name: string, value?: string) => authorizeQuery(client, challenge, { redirect_uri, [name]: value })
     return [
       [without("response_type"), "invalid_request"],
       [without("response_type", "token"), "unsupported_response_type"],
@@ -109,29 +108,31 @@ layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", 
     })
   )
 
-  it.effect("31 with any other fault leads nowhere else by itself: a page names the place, and its link leads there", () =>
-    Effect.gen(function* () {
-      const { cookie } = yield* newPerson
-      for (const [uri, place] of [
-        ["https://c.test/cb?kept=1", "c.test"],
-        ["cursor://anysphere.cursor-mcp/cb?kept=1", "cursor://anysphere.cursor-mcp"]
-      ] as const) {
-        const client = yield* newClient({ redirect_uris: [uri] })
-        for (const [query, error] of faults(client, uri)) {
-          for (const who of [undefined, cookie]) {
-            const page = yield* openAuthorize(query, who)
-            assertPage(page, place)
-            assertTold(linkTo(page, uri), `${uri}&`, error, query)
+  it.effect(
+    "31 with any other fault leads nowhere else by itself: a page names the place, and its link leads there",
+    () =>
+      Effect.gen(function* () {
+        const { cookie } = yield* newPerson
+        for (const [uri, place] of [
+          ["https://c.test/cb?kept=1", "c.test"],
+          ["cursor://anysphere.cursor-mcp/cb?kept=1", "cursor://anysphere.cursor-mcp"]
+        ] as const) {
+          const client = yield* newClient({ redirect_uris: [uri] })
+          for (const [query, error] of faults(client, uri)) {
+            for (const who of [undefined, cookie]) {
+              const page = yield* openAuthorize(query, who)
+              assertPage(page, place)
+              assertTold(linkTo(page, uri), `${uri}&`, error, query)
+            }
           }
+          const posted = yield* postForm(
+            `/authorize?${authorizeQuery(client, challenge, { redirect_uri: uri, code_challenge: undefined })}`,
+            { decision: "deny" },
+            { cookie }
+          )
+          assertPage(posted, place)
         }
-        const posted = yield* postForm(
-          `/authorize?${authorizeQuery(client, challenge, { redirect_uri: uri, code_challenge: undefined })}`,
-          { decision: "deny" },
-          { cookie }
-        )
-        assertPage(posted, place)
-      }
-    })
+      })
   )
 
   it.effect("31 is read by RFC 3986: a raw plus in state and address is a plus, in answers too", () =>

@@ -1,7 +1,7 @@
 import * as Buckets from "../keys/Buckets.ts"
 
 /**
- * Bounds what one address may send to `/mcp`, before anything is looked up for it: a token bucket that holds a minute's
+ * Bounds what one address may send before anything is looked up for it: a token bucket that holds a minute's
  * worth of `perMinute` requests and refills evenly. Asking the database would be what a flood is after, so the buckets
  * are this process's own: several instances let through as much each.
  */
