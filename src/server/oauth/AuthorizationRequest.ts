@@ -26,7 +26,7 @@ export interface AuthorizationRequest {
 class PageRefusal extends Data.TaggedError("PageRefusal")<{ readonly detail: string }> {}
 
 /** A fault that is the client's to know (RFC 6749 section 4.1.2.1). */
-export class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
+class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
   readonly redirectUri: string
   readonly state: string | undefined
   readonly error: "invalid_request" | "invalid_target" | "unsupported_response_type" | "consent_required"

@@ -4,6 +4,9 @@ export const maxParameters = 20
 /** Parameters that hold several values with blanks in between, and can hold no plus. */
 const lists = new Set(["scope", "prompt"])
 
+/** Whether a query has more than {@link maxParameters}, empty ones included. */
+const isTooMany = (text: string): boolean => text.split("&", maxParameters + 1).length > maxParameters
+
 /**
  * The parameters of a query, by RFC 3986: a plus is a plus, as many clients send it raw in `state` and in addresses. Only
  * where the values are words with blanks in between, it is the blank of form encoding. None where there are more than
@@ -17,6 +20,3 @@ export const readQuery = (query: string): URLSearchParams | undefined => {
 
 /** The query of these parameters, in which every reader finds the same: blanks are `%20` and pluses `%2B`. */
 export const writeQuery = (parameters: URLSearchParams): string => parameters.toString().replaceAll("+", "%20")
-
-/** Whether a query or a form has more than {@link maxParameters}, empty ones included. */
-export const isTooMany = (text: string): boolean => text.split("&", maxParameters + 1).length > maxParameters

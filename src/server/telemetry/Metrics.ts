@@ -46,7 +46,7 @@ const requestsInFlight = Metric.gauge("agent_memory_http_requests_in_flight", {
 const verdicts = family((requestClass, verdict) =>
   counter(
     "agent_memory_rate_limit_verdicts_total",
-    "Verdicts on requests of a key or connection (class read or write), or of an address (class flood), by class and verdict.",
+    "Verdicts on requests of a key or connection (class read or write), or of an address (class flood at /mcp, anonymous elsewhere), by class and verdict.",
     {
       class: requestClass!,
       verdict: verdict!
