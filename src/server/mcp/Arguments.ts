@@ -50,6 +50,10 @@ const PLAIN: EnvelopeShape = { kind: "plain" }
 
 const isNull = (value: unknown): boolean => value === null || (JsonText.is(value) && value.text === "null")
 
+/** What some clients send where they have no idempotency key. As a key, it would make one write of all of theirs. */
+const isNoKey = (name: string, value: unknown): boolean =>
+  name === "idempotencyKey" && typeof value === "string" && /^\s*(?:null|undefined|none|nan)?\s*$/i.test(value)
+
 /** Some models fill in every argument, those that they mean to leave out with null. */
 const withoutNulls = (value: unknown, ast: SchemaAST.AST): unknown => {
   if (Array.isArray(value)) {
@@ -62,7 +66,8 @@ const withoutNulls = (value: unknown, ast: SchemaAST.AST): unknown => {
   for (const [name, part] of Object.entries(value)) {
     const type = types.get(name)
     if (type === undefined) setMember(parts, name, part)
-    else if (!SchemaAST.isOptional(type) || !isNull(part)) setMember(parts, name, withoutNulls(part, type))
+    else if (SchemaAST.isOptional(type) && (isNull(part) || isNoKey(name, part))) continue
+    else setMember(parts, name, withoutNulls(part, type))
   }
   return parts
 }

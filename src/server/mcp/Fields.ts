@@ -71,6 +71,13 @@ export const idempotencyKey = Schema.String.check(
     "Any text of 1 to 255 ASCII characters, a new one for each write. A repeated call with the same key gets the first answer again and writes nothing."
 })
 
+/** In the answer of every tool that takes an idempotencyKey. */
+export const replayed = Schema.optionalKey(
+  Schema.Boolean.annotate({
+    description: "true: the answer to an earlier call with this idempotencyKey; this call wrote nothing."
+  })
+)
+
 export const allowMultiple = Schema.Boolean.annotate({
   description: "true lets the patch change several rows; otherwise several matches are refused."
 })

@@ -145,6 +145,22 @@ layer(serviceLayer(), { excludeTestServices: true })("The list of tools", (it) =
     })
   )
 
+  it.effect("39 asks for short arguments before long ones, as some clients drop what follows a long one", () =>
+    Effect.gen(function* () {
+      const long = ["sort", "field", "tags", "source", "notes", "filter", "patch", "row", "content", "operations"]
+      const { token } = yield* narrowed("full")
+      const misplaced = (yield* toolsOf(token)).flatMap(({ inputSchema, name }) =>
+        within(inputSchema, name).flatMap(({ at, schema }) => {
+          const names = Object.keys(schema.properties ?? {})
+          const firstLong = names.findIndex((argument) => long.includes(argument))
+          const late = firstLong === -1 ? [] : names.slice(firstLong).filter((argument) => !long.includes(argument))
+          return late.map((argument) => `${at}/${argument}`)
+        })
+      )
+      assert.deepStrictEqual(misplaced, [])
+    })
+  )
+
   for (const access of ["full", "read"] as const) {
     it.effect(`39 is what was agreed on, for the access ${access}`, () =>
       Effect.gen(function* () {

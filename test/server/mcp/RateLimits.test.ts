@@ -44,6 +44,23 @@ layer(serviceLayer(limited), { excludeTestServices: true })("The limits of a con
     })
   )
 
+  it.effect("44 take a call that says it is no dry run for a write", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const operations = [{ action: "add", row: { a: 1 } }]
+      const calls = [
+        ["batch", { operations }],
+        ["update_where", { filter, patch: {} }],
+        ["delete", { filter }],
+        ["batch", { operations }]
+      ] as const
+      for (const [name, args] of calls) yield* done(token, name, { table: "t", dryRun: false, ...args })
+      const problem = yield* refused(token, "add", add)
+      assert.deepInclude(problem, { code: "rate_limited", limit: 4 })
+      for (let n = 0; n < 6; n++) yield* done(token, "list_tables")
+    })
+  )
+
   it.effect("44 touch neither another connection's nor a key's", () =>
     Effect.gen(function* () {
       const one = yield* newConnection()

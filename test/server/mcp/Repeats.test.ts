@@ -36,7 +36,7 @@ const dump = Effect.fnUntraced(function* (accountId: string) {
 })
 
 layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true })("Repeated calls", (it) => {
-  it.effect("with an idempotencyKey write once, and give the first answer again", () =>
+  it.effect("with an idempotencyKey write once, and give the first answer again, which says so", () =>
     Effect.gen(function* () {
       const { accountId, token } = yield* newConnection()
       const { row } = yield* done(token, "add", { table: "seed", row: { k: 0 } })
@@ -47,8 +47,11 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true 
         const whole = { table, ...args, idempotencyKey: `key ${index}` }
         const first = yield* callTool(token, name, whole)
         assert.isUndefined(first.isError, `${name} ${first.content[0]!.text}`)
+        assert.notProperty(first.structuredContent, "replayed", name)
         const before = yield* dump(accountId)
-        assert.deepStrictEqual(yield* callTool(token, name, whole), first, name)
+        const again = yield* callTool(token, name, whole)
+        assert.deepStrictEqual(again.structuredContent, { ...first.structuredContent, replayed: true }, name)
+        assert.strictEqual(again.content[0]!.text, JSON.stringify(again.structuredContent), name)
         const problem = yield* refused(token, name, { ...whole, ...other })
         assert.strictEqual(problem["code"], "idempotency_key_reused", name)
         assert.strictEqual(yield* dump(accountId), before, name)
@@ -62,7 +65,7 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true 
       const other = yield* newConnection(undefined, one)
       const args = { table: "t", row: { a: 1 }, idempotencyKey: "k" }
       const first = yield* done(one.token, "add", args)
-      assert.deepStrictEqual(yield* done(other.token, "add", args), first)
+      assert.deepStrictEqual(yield* done(other.token, "add", args), { ...first, replayed: true })
       const rest = yield* request("POST", "/v1/t", {
         key: one.apiKey,
         body: '{"a":1}',
@@ -97,7 +100,8 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true 
           headers: { "idempotency-key": key }
         })
         assert.strictEqual(kept.status, 200, kept.text)
-        const again = yield* done(one.token, tool, { table: "t", ...body, idempotencyKey: key })
+        const { replayed, ...again } = yield* done(one.token, tool, { table: "t", ...body, idempotencyKey: key })
+        assert.isTrue(replayed, tool)
         assert.strictEqual(JSON.stringify(again), kept.text)
       }
       yield* done(one.token, "delete", { table: "t", filter: { k: 1 } })
@@ -142,7 +146,22 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true 
         const first = yield* overRest(path, rest, idempotencyKey)
         assert.strictEqual(first.status, 200, first.text)
         const again = yield* done(token, name, { table: "t", ...tool, idempotencyKey })
-        assert.deepStrictEqual(again, JSON.parse(first.text), name)
+        assert.deepStrictEqual(again, { ...JSON.parse(first.text), replayed: true }, name)
+      }
+    })
+  )
+
+  it.effect("are writes of their own where the key is a client's word for none", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      for (const [index, idempotencyKey] of ["null", "undefined", "None", "NaN", "", "NULL", " "].entries()) {
+        const { row } = yield* done(token, "add", { table: "t", row: { index }, idempotencyKey })
+        assert.deepInclude(row, { index })
+        const operations = [0, 1].map((n) => ({ action: "add", row: { index, n }, idempotencyKey }))
+        yield* done(token, "batch", { table: "t", operations, idempotencyKey })
+        assert.deepInclude(yield* done(token, "count", { table: "t", filter: { index } }), { count: 3 })
+        const deleted = yield* done(token, "delete", { table: "t", filter: { index }, idempotencyKey })
+        assert.deepStrictEqual(deleted, { deleted: 3 })
       }
     })
   )
@@ -155,7 +174,11 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true 
         Array.from({ length: 20 }, () => done(token, "add", args)),
         { concurrency: "unbounded" }
       )
-      assert.lengthOf(new Set(answers.map((answer) => JSON.stringify(answer))), 1)
+      assert.lengthOf(new Set(answers.map(({ row }) => JSON.stringify(row))), 1)
+      assert.lengthOf(
+        answers.filter((answer) => !("replayed" in answer)),
+        1
+      )
       assert.deepStrictEqual(yield* done(token, "count", { table: "t" }), { count: 1 })
     })
   )

@@ -59,12 +59,12 @@ export const query = ({ linkMinutes }: ServiceLimits) =>
     hints: reads,
     input: Schema.Struct({
       table: F.table,
-      filter: Schema.optionalKey(F.filter),
-      sort: Schema.optionalKey(F.sort),
       limit: Schema.optionalKey(F.limit),
       includeLink: Schema.optionalKey(
         Schema.Boolean.annotate({ description: "true adds _service_query_link also to a small result." })
-      )
+      ),
+      sort: Schema.optionalKey(F.sort),
+      filter: Schema.optionalKey(F.filter)
     }),
     output: Schema.Struct({
       rows: F.storedRows,

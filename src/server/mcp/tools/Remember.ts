@@ -7,6 +7,7 @@ import { RowWrites, type FailureOf } from "../../tables/RowWrites.ts"
 import { makerOfRows } from "../Caller.ts"
 import * as F from "../Fields.ts"
 import { changesAnew, tool } from "../Tool.ts"
+import { written } from "../Written.ts"
 
 const kinds = ["resource", "code", "markdown", "command", "config"] as const
 type Kind = (typeof kinds)[number]
@@ -22,14 +23,17 @@ const format = text("The format, for example yaml.")
 const mediaType = text("The media type of what url leads to, for example image/png.")
 const url = Schema.String.annotate({ description: "The address of the resource." })
 
-const common = {
+const ownFields = {
+  url: Schema.optionalKey(url.annotate({ description: "The address of the resource; required for a resource." })),
+  mediaType,
+  language,
+  shell,
+  format
+}
+
+/** A memory's arguments around those of its kind. The long ones are last: some clients drop what follows a long one. */
+const withOwn = <Own extends Schema.Struct.Fields>(own: Own) => ({
   title: Schema.String.annotate({ description: "What it is, in a few words." }),
-  content: Schema.String.annotate({
-    description: "The text itself, exactly as it shall come back; for a resource, what it is and why it matters."
-  }),
-  tags: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Words to find it by." })),
-  source: text("Where it comes from."),
-  notes: text("Anything else worth knowing."),
   table: Schema.optionalKey(
     F.table.annotate({ description: `The table to keep it in; ${defaultTable} when left out.` })
   ),
@@ -39,17 +43,17 @@ const common = {
         'Names of stored fields that identify the memory, for example ["title"]: one with the same values is replaced.'
     })
   ),
-  idempotencyKey: Schema.optionalKey(F.idempotencyKey)
-}
+  idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+  ...own,
+  tags: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Words to find it by." })),
+  source: text("Where it comes from."),
+  notes: text("Anything else worth knowing."),
+  content: Schema.String.annotate({
+    description: "The text itself, exactly as it shall come back; for a resource, what it is and why it matters."
+  })
+})
 
-const memoryFields = {
-  ...common,
-  url: Schema.optionalKey(url.annotate({ description: "The address of the resource; required for a resource." })),
-  mediaType,
-  language,
-  shell,
-  format
-}
+const memoryFields = withOwn(ownFields)
 
 type Memory = Schema.Struct<typeof memoryFields>["Type"]
 
@@ -110,15 +114,16 @@ const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, connection
     const fault = keyFault(key, fields)
     if (fault !== undefined) return yield* fault
     const upsert = writes.write(caller, { action: "upsert", key, row })
-    return (yield* Effect.mapError(upsert, ofMemory)).body
+    return yield* written(Effect.mapError(upsert, ofMemory))
   }
-  const { body } = yield* Effect.mapError(writes.write(caller, { action: "add", row }), ofMemory)
-  return JsonText.trusted(`{"created":true,"row":${body.text}}`)
+  const add = Effect.mapError(writes.write(caller, { action: "add", row }), ofMemory)
+  return yield* written(add, (body) => JsonText.trusted(`{"created":true,"row":${body.text}}`))
 })
 
 const output = Schema.Struct({
   created: Schema.Boolean.annotate({ description: "true: a new memory; false: one with the same key was replaced." }),
-  row: F.storedRow
+  row: F.storedRow,
+  replayed: F.replayed
 })
 
 export const remember = tool({
@@ -141,7 +146,7 @@ const alias = <Own extends Schema.Struct.Fields>(type: Kind, title: string, desc
     title,
     description: `${description} The same as remember with type ${type}.`,
     hints: changesAnew,
-    input: Schema.Struct({ ...common, ...own }),
+    input: Schema.Struct(withOwn(own)),
     output,
     run: (memory, connection) => save(type, memory as Memory, connection)
   })

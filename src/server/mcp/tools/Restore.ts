@@ -3,6 +3,7 @@ import { RowWrites } from "../../tables/RowWrites.ts"
 import { callerOf } from "../Caller.ts"
 import * as F from "../Fields.ts"
 import { changesAnew, tool } from "../Tool.ts"
+import { written } from "../Written.ts"
 
 export const restore = tool({
   name: "restore",
@@ -16,10 +17,10 @@ export const restore = tool({
     version: F.version,
     idempotencyKey: Schema.optionalKey(F.idempotencyKey)
   }),
-  output: Schema.Struct({ row: F.storedRow }),
+  output: Schema.Struct({ row: F.storedRow, replayed: F.replayed }),
   run: Effect.fnUntraced(function* (args, connection) {
     const writes = yield* RowWrites
     const operation = { action: "restore", id: args.id, version: args.version } as const
-    return (yield* writes.write(callerOf(connection, args), operation)).body
+    return yield* written(writes.write(callerOf(connection, args), operation))
   })
 })

@@ -10,9 +10,10 @@ import { boundedBatch, boundedUpdate } from "../Budget.ts"
 import { callerOf, makerOfRows } from "../Caller.ts"
 import * as F from "../Fields.ts"
 import { adds, changes, changesAnew, tool } from "../Tool.ts"
+import { written } from "../Written.ts"
 import { dryDelete, dryRefusedUpdate, dryUpdate } from "./DryRun.ts"
 
-const bodyOf = Effect.map((answer: { readonly body: JsonText }) => answer.body)
+const asRow = (body: JsonText) => JsonText.trusted(`{"row":${body.text}}`)
 
 export const add = (limits: ServiceLimits) =>
   tool({
@@ -21,12 +22,12 @@ export const add = (limits: ServiceLimits) =>
     description:
       "Adds a JSON row to a table and answers the stored row with its id. Use it when each event should create a new row; to save or replace, use upsert; for several rows of one table, use batch.",
     hints: adds,
-    input: Schema.Struct({ table: F.table, row: F.row(limits), idempotencyKey: Schema.optionalKey(F.idempotencyKey) }),
-    output: Schema.Struct({ row: F.storedRow }),
+    input: Schema.Struct({ table: F.table, idempotencyKey: Schema.optionalKey(F.idempotencyKey), row: F.row(limits) }),
+    output: Schema.Struct({ row: F.storedRow, replayed: F.replayed }),
     run: Effect.fnUntraced(function* (args, connection) {
       const writes = yield* RowWrites
-      const added = yield* bodyOf(writes.write(yield* makerOfRows(connection, args), { action: "add", row: args.row }))
-      return JsonText.trusted(`{"row":${added.text}}`)
+      const caller = yield* makerOfRows(connection, args)
+      return yield* written(writes.write(caller, { action: "add", row: args.row }), asRow)
     })
   })
 
@@ -40,17 +41,18 @@ export const upsert = (limits: ServiceLimits) =>
     input: Schema.Struct({
       table: F.table,
       key: F.key,
-      row: F.row(limits),
-      idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+      idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+      row: F.row(limits)
     }),
     output: Schema.Struct({
       created: Schema.Boolean.annotate({ description: "true: a new row; false: a row was replaced." }),
-      row: F.storedRow
+      row: F.storedRow,
+      replayed: F.replayed
     }),
     run: Effect.fnUntraced(function* (args, connection) {
       const writes = yield* RowWrites
       const operation = { action: "upsert", key: args.key, row: args.row } as const
-      return yield* bodyOf(writes.write(yield* makerOfRows(connection, args), operation))
+      return yield* written(writes.write(yield* makerOfRows(connection, args), operation))
     })
   })
 
@@ -63,14 +65,14 @@ export const updateRow = tool({
   input: Schema.Struct({
     table: F.table,
     id: F.id,
-    patch: F.patch,
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    patch: F.patch
   }),
-  output: Schema.Struct({ row: F.storedRow }),
+  output: Schema.Struct({ row: F.storedRow, replayed: F.replayed }),
   run: Effect.fnUntraced(function* (args, connection) {
     const writes = yield* RowWrites
     const operation = { action: "update_row", id: args.id, patch: args.patch } as const
-    return yield* bodyOf(writes.write(callerOf(connection, args), operation))
+    return yield* written(writes.write(callerOf(connection, args), operation))
   })
 })
 
@@ -91,11 +93,11 @@ export const updateWhere = tool({
   hints: changes,
   input: Schema.Struct({
     table: F.table,
-    filter: F.requiredFilter,
-    patch: F.patch,
     allowMultiple: Schema.optionalKey(F.allowMultiple),
     dryRun: Schema.optionalKey(F.dryRun),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    filter: F.requiredFilter,
+    patch: F.patch
   }),
   output: Schema.Struct({
     updated: Schema.optionalKey(F.count("How many rows were changed.")),
@@ -111,7 +113,8 @@ export const updateWhere = tool({
       Schema.Boolean.annotate({
         description: "true: several rows match, so that without allowMultiple the call would be refused."
       })
-    )
+    ),
+    replayed: F.replayed
   }),
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, connection) {
@@ -122,9 +125,9 @@ export const updateWhere = tool({
       patch: args.patch,
       allowMultiple: args.allowMultiple === true
     } as const
-    const answer = bodyOf(writes.write(callerOf(connection, args), operation))
-    if (args.dryRun !== true) return boundedUpdate(yield* answer)
-    return yield* Effect.map(answer, dryUpdate).pipe(
+    const write = writes.write(callerOf(connection, args), operation)
+    if (args.dryRun !== true) return yield* written(write, boundedUpdate)
+    return yield* written(write, dryUpdate).pipe(
       Effect.catchTag("MultipleMatches", () => dryRefusedUpdate(connection, args))
     )
   })
@@ -138,16 +141,20 @@ export const remove = ({ versionDays }: ServiceLimits) =>
     hints: changes,
     input: Schema.Struct({
       table: F.table,
-      filter: F.requiredFilter,
       dryRun: Schema.optionalKey(F.dryRun),
-      idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+      idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+      filter: F.requiredFilter
     }),
-    output: Schema.Struct({ deleted: Schema.optionalKey(F.count("How many rows were deleted.")), ...dryRunFields }),
+    output: Schema.Struct({
+      deleted: Schema.optionalKey(F.count("How many rows were deleted.")),
+      ...dryRunFields,
+      replayed: F.replayed
+    }),
     isRead: ({ dryRun }) => dryRun === true,
     run: Effect.fnUntraced(function* (args, connection) {
       if (args.dryRun === true) return yield* dryDelete(connection, args)
       const writes = yield* RowWrites
-      return yield* bodyOf(writes.write(callerOf(connection, args), { action: "delete", filter: args.filter }))
+      return yield* written(writes.write(callerOf(connection, args), { action: "delete", filter: args.filter }))
     })
   })
 
@@ -158,13 +165,13 @@ const batchItem = (limits: ServiceLimits) =>
       ["add", "upsert", "update_row", "update_where", "delete"],
       "add needs row; upsert needs key and row; update_row needs id and patch; update_where needs filter and patch; delete needs filter."
     ),
-    row: Schema.optionalKey(F.row(limits)),
-    key: Schema.optionalKey(F.key),
     id: Schema.optionalKey(F.id),
-    patch: Schema.optionalKey(F.patch),
-    filter: Schema.optionalKey(F.requiredFilter),
+    key: Schema.optionalKey(F.key),
     allowMultiple: Schema.optionalKey(F.allowMultiple),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    filter: Schema.optionalKey(F.requiredFilter),
+    patch: Schema.optionalKey(F.patch),
+    row: Schema.optionalKey(F.row(limits))
   })
 type BatchItem = ReturnType<typeof batchItem>["Type"]
 
@@ -219,11 +226,11 @@ export const batch = (limits: ServiceLimits) =>
     hints: changesAnew,
     input: Schema.Struct({
       table: F.table,
+      dryRun: Schema.optionalKey(F.dryRun),
+      idempotencyKey: Schema.optionalKey(F.idempotencyKey),
       operations: Schema.Array(batchItem(limits)).annotate({
         description: `${operationCount(limits)}, done in this order.`
-      }),
-      dryRun: Schema.optionalKey(F.dryRun),
-      idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+      })
     }),
     output: Schema.Struct({
       results: Schema.Array(
@@ -238,16 +245,18 @@ export const batch = (limits: ServiceLimits) =>
       dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
       has_more: Schema.optionalKey(
         Schema.Boolean.annotate({ description: "true: some results have ids in the place of rows." })
-      )
+      ),
+      replayed: F.replayed
     }),
     isRead: ({ dryRun }) => dryRun === true,
     run: Effect.fnUntraced(function* (args, connection) {
       const writes = yield* RowWrites
       const operations = yield* operationsOf(args.operations)
       const caller = yield* makerOfRows(connection, args)
-      const body = boundedBatch(
-        yield* Effect.mapError(bodyOf(writes.batch(caller, operations)), ofOperation(args.operations))
-      )
-      return args.dryRun === true ? JsonText.trusted(`{"dry_run":true,${body.text.slice(1)}`) : body
+      const write = Effect.mapError(writes.batch(caller, operations), ofOperation(args.operations))
+      return yield* written(write, (body) => {
+        const bounded = boundedBatch(body)
+        return args.dryRun === true ? JsonText.trusted(`{"dry_run":true,${bounded.text.slice(1)}`) : bounded
+      })
     })
   })
