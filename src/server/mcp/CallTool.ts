@@ -103,11 +103,14 @@ const hints: Readonly<Record<string, string>> = {
   field_not_text: "Open the whole row with open_row instead."
 }
 
-/** A connection that is confined to tables is not told what the account holds in others. */
-const withoutTotals = { detail: "The account has no room for this.", current: undefined }
+/** A connection that is confined to tables is not told what the account holds in others, nor in how many. */
+const withoutTotals: Readonly<Record<string, object>> = {
+  storage_limit: { detail: "The account has no room for this.", current: undefined },
+  table_limit: { detail: "The account has no room for another table.", current: undefined }
+}
 
 const refused = (problem: Problem, requestId: string, { tables }: AuthenticatedConnection): ToolOutcome => {
-  const told = { ...problem, ...(tables !== null && problem.code === "storage_limit" && withoutTotals) }
+  const told = { ...problem, ...(tables !== null && withoutTotals[problem.code]) }
   const members = Object.fromEntries(
     Object.entries(told).filter(([name, value]) => shown.includes(name) && value !== undefined)
   )

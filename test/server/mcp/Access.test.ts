@@ -220,3 +220,30 @@ layer(serviceLayer({ LIMIT_STORAGE_BYTES: "2000" }), { excludeTestServices: true
     )
   }
 )
+
+layer(serviceLayer({ LIMIT_TABLES: "2" }), { excludeTestServices: true })(
+  "Narrowed connections to an account with all its tables",
+  (it) => {
+    it.effect("43 that are confined to tables are refused another one without the number of the account's", () =>
+      Effect.gen(function* () {
+        const { full } = yield* withSecret
+        const { token } = yield* narrowed("tables", full)
+        yield* done(token, "add", { table: "notes", row: {} })
+        const operations = [{ action: "add", row: {} }]
+        for (const [name, args] of [
+          ["add", { row: {} }],
+          ["upsert", { key: ["a"], row: { a: 1 } }],
+          ["remember", memory],
+          ["batch", { operations }],
+          ["batch", { operations, dryRun: true }]
+        ] as const) {
+          const told = yield* refused(full.token, name, { table: "plans", ...args })
+          assert.deepInclude(told, { code: "table_limit", limit: 2, current: 2 })
+          const problem = yield* refused(token, name, { table: "plans", ...args })
+          assert.deepInclude(problem, { code: "table_limit", detail: "The account has no room for another table." })
+          assert.notProperty(problem, "current")
+        }
+      })
+    )
+  }
+)
