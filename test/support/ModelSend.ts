@@ -126,7 +126,9 @@ export const asOfKey = (text: string, keyId: string): string =>
 
 /** A tool's answer in the model's terms. */
 export const answerOfTool = ({ keyId }: Account, operation: ModelOperation, { content, isError }: ToolAnswer) => {
-  const { replayed = false, ...body } = JSON.parse(asOfKey(content[0]!.text, keyId)) as { readonly [name: string]: Json }
+  const { replayed = false, ...body } = JSON.parse(asOfKey(content[0]!.text, keyId)) as {
+    readonly [name: string]: Json
+  }
   const answer: ServiceAnswer = isError
     ? { status: statusOf(String(body["code"]), operation), body, replayed: undefined }
     : { status: successOf(operation), body: restOf(operation, body), replayed: replayed === true }

@@ -2,9 +2,13 @@ import { readItems } from "../../domain/json/Items.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { members } from "../../domain/json/Members.ts"
 import { decodeString } from "../../domain/json/Strings.ts"
+import { utf8Length } from "../../domain/json/Utf8.ts"
 
-/** How many characters of rows, versions or results one answer holds; the first row is always whole. */
-const budget = 20_000
+/** How many tokens of rows, versions or results one answer holds; the first row is always whole. */
+export const tokenBudget = 10_000
+
+/** No more tokens than a text has for any model: rare characters and random digits are about one for two bytes. */
+const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / 2)
 
 /** How many ids one answer holds: as many as a model reads without harm. */
 export const maxIds = 500
@@ -16,7 +20,7 @@ export const withinBudget = (texts: ReadonlyArray<string>): ReadonlyArray<string
 
 /** What one answer still has room for. */
 class Room {
-  private characters = budget
+  private tokens = tokenBudget
   private ids = maxIds
   private isEmpty = true
 
@@ -34,9 +38,10 @@ class Room {
   }
 
   private take(text: string): boolean {
-    if (!this.isEmpty && text.length > this.characters) return false
+    const tokens = tokensOf(text)
+    if (!this.isEmpty && tokens > this.tokens) return false
     this.isEmpty = false
-    this.characters -= text.length
+    this.tokens -= tokens
     return true
   }
 }

@@ -55,6 +55,33 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
     })
   )
 
+  it.effect("42 count what their characters are to a model, in queries, versions and answers of writes", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
+      const assertBounded = (texts: unknown) => {
+        assert.isAtMost(bytesOf(texts), 20_100)
+        assert.isAtLeast(bytesOf(texts), 14_000)
+      }
+      // Of three and of four bytes: rare ideographs, which are one or two tokens each.
+      for (const [table, character] of Object.entries({ three: "\u9f98", four: "\u{2a6d6}" })) {
+        yield* addRows(token, 30, { s: character.repeat(600) }, table)
+        const { has_more, rows } = yield* query(token, { table })
+        assert.isTrue(has_more)
+        assertBounded(rows)
+        const { id } = rows[0]!
+        for (let n = 1; n < 10; n++) {
+          yield* done(token, "update_row", { table, id, patch: { s: character.repeat(1200 + n) } })
+        }
+        const kept = yield* done(token, "versions", { table, id })
+        assert.isTrue(kept["has_more"])
+        assertBounded(kept["versions"])
+        const patch = { table, filter: { g: 1 }, patch: { h: 1 }, allowMultiple: true }
+        assertBounded((yield* done(token, "update_where", patch))["rows"])
+      }
+    })
+  )
+
   it.effect("42 of query have one row at least, however long", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()

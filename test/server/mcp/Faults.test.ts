@@ -20,7 +20,12 @@ const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: Readon
   ["query", { table: "t", limit: 0 }, ["/limit"], /1 to 1000/],
   ["query", { table: "t", limit: 1001 }, ["/limit"], /1 to 1000/],
   ["query", { table: "t", limit: 1.5 }, ["/limit"], /1 to 1000|whole/],
-  ["query", { table: "t", fliter: {} }, ["/fliter"], /not known here; known are table, limit, includeLink, sort, filter/],
+  [
+    "query",
+    { table: "t", fliter: {} },
+    ["/fliter"],
+    /not known here; known are table, limit, includeLink, sort, filter/
+  ],
   ["query", { table: "t", filter: [] }, ["/filter"], /object/],
   ["query", { table: "t", filter: { a: { $gt: 1 } } }, ["/filter/a"], /string, number/],
   ["query", { table: "t", sort: "" }, ["/sort"], /field/],

@@ -15,7 +15,7 @@ import { Links } from "../../links/Links.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { withinBudget } from "../Budget.ts"
+import { tokenBudget, withinBudget } from "../Budget.ts"
 import { makerOf, sees } from "../Caller.ts"
 import * as F from "../Fields.ts"
 import { reads, tool } from "../Tool.ts"
@@ -54,8 +54,7 @@ export const query = ({ linkMinutes }: ServiceLimits) =>
   tool({
     name: "query",
     title: "Read rows",
-    description:
-      "Reads rows of a table, with an optional equality filter, sort field and limit. An answer holds at most about 20,000 characters of rows; has_more tells that more match: narrow the filter, or sort the other way to see the last ones. When _service_query_link comes with the answer, give its viewer_url or download_url to the person instead of pasting the whole result. includeLink asks for the link of a small result.",
+    description: `Reads rows of a table, with an optional equality filter, sort field and limit. An answer holds at most about ${numberText(tokenBudget)} tokens of rows; has_more tells that more match: narrow the filter, or sort the other way to see the last ones. When _service_query_link comes with the answer, give its viewer_url or download_url to the person instead of pasting the whole result. includeLink asks for the link of a small result.`,
     hints: reads,
     input: Schema.Struct({
       table: F.table,

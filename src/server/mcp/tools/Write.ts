@@ -6,7 +6,7 @@ import type { FieldIssue } from "../../../domain/Problem.ts"
 import type { ServiceLimits } from "../../Config.ts"
 import { numberText, plural } from "../../LimitWords.ts"
 import { RowWrites, type FailureOf, type Operation } from "../../tables/RowWrites.ts"
-import { boundedBatch, boundedUpdate } from "../Budget.ts"
+import { boundedBatch, boundedUpdate, tokenBudget } from "../Budget.ts"
 import { callerOf, makerOfRows } from "../Caller.ts"
 import * as F from "../Fields.ts"
 import { adds, changes, changesAnew, tool } from "../Tool.ts"
@@ -238,7 +238,7 @@ export const batch = (limits: ServiceLimits) =>
           index: F.count("The operation's place, from 0."),
           action: Schema.String.annotate({ description: "What it did." }),
           result: F.exactObject(
-            "What the single operation answers; for add the row itself. Rows beyond about 20,000 characters are left out, and their id stands here, or their ids."
+            `What the single operation answers; for add the row itself. Rows beyond about ${numberText(tokenBudget)} tokens are left out, and their id stands here, or their ids.`
           )
         })
       ).annotate({ description: "One result for each operation." }),
