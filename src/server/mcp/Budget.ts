@@ -7,7 +7,7 @@ import { utf8Length } from "../../domain/json/Utf8.ts"
 /** How many tokens of rows, versions or results one answer holds; the first row is always whole. */
 export const tokenBudget = 10_000
 
-/** No more tokens than a text has for any model: rare characters and random digits are about one for two bytes. */
+/** At least as many tokens as a text is to any model: rare characters and random digits are about one for two bytes. */
 const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / 2)
 
 /** How many ids one answer holds: as many as a model reads without harm. */
