@@ -1,8 +1,17 @@
-import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server"
+import {
+  createMcpHandler,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type JSONRPCRequest,
+  type Result,
+  type ServerContext
+} from "@modelcontextprotocol/server"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { AuthenticatedConnection } from "../oauth/Connections.ts"
 import type { ToolOutcome } from "./CallTool.ts"
 import { instructionsFor } from "./Instructions.ts"
+import { paramsFault } from "./Params.ts"
 import type { Tool } from "./Tool.ts"
 import type { Tools } from "./Tools.ts"
 
@@ -22,9 +31,24 @@ export interface ServedRequest {
 /** What is listed depends on the connection's access alone, so its client may keep it for a while. */
 const kept = { ttlMs: 300_000, cacheScope: "private" } as const
 
+/** Refuses ill-formed params in words of its own: the library's are a dump of its schema's issues. */
+class CarefulServer extends Server {
+  protected override _wrapHandler(
+    method: string,
+    handler: (request: JSONRPCRequest, context: ServerContext) => Promise<Result>
+  ) {
+    const wrapped = super._wrapHandler(method, handler)
+    return async (request: JSONRPCRequest, context: ServerContext) => {
+      const fault = paramsFault(request)
+      if (fault !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, fault)
+      return wrapped(request, context)
+    }
+  }
+}
+
 /** The server that answers the messages of one HTTP request. */
 export const serverFor = ({ call, connection, hold, tools }: ServedRequest): Server => {
-  const server = new Server(
+  const server = new CarefulServer(
     { name: "agent-memory", title: "Agent Memory", version: "0.1.0" },
     {
       capabilities: { tools: {} },
