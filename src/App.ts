@@ -6,6 +6,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Api } from "./api/Api.ts"
 import { Accounts } from "./server/accounts/Accounts.ts"
 import { BrowserSignIns } from "./server/accounts/BrowserSignIns.ts"
+import { LocalSecret } from "./server/accounts/LocalSecret.ts"
+import type { LocalSecretProblem } from "./server/accounts/LocalSecretFile.ts"
 import { Sessions } from "./server/accounts/Sessions.ts"
 import { SignInHttp } from "./server/accounts/SignInHttp.ts"
 import { Capacity } from "./server/capacity/Capacity.ts"
@@ -139,7 +141,13 @@ export const HttpLayer = HttpRouter.serve(RoutesLayer, {
 export const App: {
   readonly layer: Layer.Layer<
     never,
-    AssetsMissing | ConfigProblem | DatabaseProblem | EmbeddedPostgresError | ListenProblem | SqlError
+    | AssetsMissing
+    | ConfigProblem
+    | DatabaseProblem
+    | EmbeddedPostgresError
+    | ListenProblem
+    | LocalSecretProblem
+    | SqlError
   >
 } = {
   layer: HttpLayer.pipe(
@@ -148,6 +156,7 @@ export const App: {
     Layer.provide(ServicesLayer),
     Layer.provide(ListeningSettings),
     Layer.provide(ServerLayer),
+    Layer.provide(LocalSecret.layer),
     Layer.provide([RateLimiterLayer, Mailer.layer, SafeFetchLayer]),
     Layer.provide(DatabaseLayer),
     Layer.provide(TelemetryLayer),

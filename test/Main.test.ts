@@ -1,8 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
+import { execFile } from "node:child_process"
 import { createServer, type Server } from "node:net"
+import { promisify } from "node:util"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { makeProxy } from "./support/DatabaseProxy.ts"
+import { localSecretOf } from "./support/LocalSecrets.ts"
 import {
   call,
   emptyDatabase,
@@ -15,6 +18,8 @@ import {
 } from "./support/ServiceProcess.ts"
 
 const seconds = 60_000
+
+const run = promisify(execFile)
 
 const refused = Effect.fnUntraced(function* (variables: Record<string, string>, port?: number) {
   const service = yield* spawnService(variables, port)
@@ -37,7 +42,11 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
           `Agent Memory is ready at http://localhost:${service.port} (listening on http://127.0.0.1:${service.port}).`
         )
         assert.strictEqual(lines[1], "Data is kept in the PostgreSQL database of DATABASE_URL.")
-        assert.include(lines[3], `curl -X POST http://localhost:${service.port}/auth/magic-link`)
+        assert.strictEqual(lines[3]?.trim(), `http://localhost:${service.port}/?local=${localSecretOf(service.url)}`)
+        assert.include(lines[6], `curl -X POST http://localhost:${service.port}/auth/magic-link`)
+        const command = lines.slice(5, 7).join("\n")
+        const answer = yield* Effect.promise(() => run("sh", ["-c", `${command} -sS --fail-with-body`]))
+        assert.include(answer.stdout, `"dev_magic_link":"http://localhost:${service.port}/sign-in?token=`)
         const key = yield* signUp(service.url)
         assert.strictEqual((yield* call(`${service.url}/v1/_tables`, { key })).status, 200)
       }),
@@ -54,7 +63,11 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const port = new URL(listening ?? "").port
         assert.strictEqual(said, `http://localhost:${port}`)
         assert.include(service.output(), `curl -X POST http://localhost:${port}/auth/magic-link`)
-        const link = yield* call(`${listening}/auth/magic-link`, { body: '{"email":"somebody@example.com"}' })
+        const secret = new RegExp(`http://localhost:${port}/\\?local=(\\S+)`).exec(service.output())?.[1] ?? ""
+        const link = yield* call(`${listening}/auth/magic-link`, {
+          body: '{"email":"somebody@example.com"}',
+          headers: { "x-local-secret": secret }
+        })
         assert.include(link.text, `"dev_magic_link":"http://localhost:${port}/sign-in?token=`)
         assert.include(service.output(), `\nhttp://localhost:${port}/sign-in?token=`)
       }),

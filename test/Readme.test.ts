@@ -2,10 +2,11 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { sitePaths } from "../src/server/pages/site/SitePaths.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
-import { startService } from "./support/ServiceProcess.ts"
+import { makeFolder, startService } from "./support/ServiceProcess.ts"
 
 const seconds = 60_000
 
@@ -35,12 +36,12 @@ const comparable = (text: string, port: number): string =>
 
 const end = "end of a step"
 
-/** Runs all steps in one fresh shell that stops at the first failure, and gives what each printed. */
-const runTour = (port: number) =>
+/** Runs all steps in one fresh shell in the service's folder, which stops at the first failure; gives what each printed. */
+const runTour = (folder: string, port: number) =>
   Effect.callback<{ readonly printed: ReadonlyArray<string>; readonly errors: string }>((resume) => {
     const script = steps.map(({ commands }) => `${commands}\necho '${end}'\n`).join("")
     const here = script.replaceAll("localhost:3000", `localhost:${port}`)
-    const shell = spawn("bash", ["-euo", "pipefail", "-c", here], { stdio: ["ignore", "pipe", "pipe"] })
+    const shell = spawn("bash", ["-euo", "pipefail", "-c", here], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] })
     let output = ""
     let errors = ""
     shell.stdout.setEncoding("utf8").on("data", (text: string) => (output += text))
@@ -57,8 +58,9 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const { url } = yield* DatabaseUrl
         // The README's tour stays within the limits that a new user has.
         const limits = { LIMIT_WRITES_PER_MINUTE: "30", LIMIT_READS_PER_MINUTE: "60" }
-        const { port } = yield* startService({ DATABASE_URL: url, ...limits })
-        const { errors, printed } = yield* runTour(port)
+        const folder = yield* makeFolder
+        const { port } = yield* startService({ DATABASE_URL: url, DATA_DIR: join(folder, "data"), ...limits })
+        const { errors, printed } = yield* runTour(folder, port)
         assert.strictEqual(errors, "")
         assert.strictEqual(steps.length, 14)
         assert.strictEqual(printed.length, steps.length)

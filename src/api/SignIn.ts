@@ -32,7 +32,8 @@ export class SignInApi extends HttpApiGroup.make("auth")
           summary: "Ask for a sign-in link",
           description:
             "Sends a link to the address, whether or not it has an account. The link works once, until `expires_at`. " +
-            "On a service that runs for one machine alone, `dev_magic_link` is the link itself."
+            "A service that runs for its own machine alone prints the mail in its terminal. There `dev_magic_link` is the link " +
+            "itself, if the header `X-Local-Secret` holds the start secret: what is in the file `local-secret` of `DATA_DIR`."
         })
       ),
     HttpApiEndpoint.post("verify", "/verify", {

@@ -104,8 +104,7 @@ export const checkApiKey = (apiKey: unknown): string => {
         "the service's page /install or by POST /auth/magic-link."
     )
   }
-  // Whatever else it may be, a line break or a space in a header would end up in the run time's own error message.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+  if (!isHeaderText(apiKey)) {
     throw refuse(
       "The API key holds white space or characters that no key has.",
       "Copy the key again, without its line end."
@@ -113,6 +112,18 @@ export const checkApiKey = (apiKey: unknown): string => {
   }
   return apiKey
 }
+
+/** Checks that a start secret can be sent. Throws like {@link connectionOf}; the message never holds the secret. */
+export const checkLocalSecret = (localSecret: string): string => {
+  if (isHeaderText(localSecret)) return localSecret
+  throw refuse(
+    "localSecret is empty, or holds white space or characters that no start secret has.",
+    "Pass what the file local-secret holds, without a line end."
+  )
+}
+
+// Whatever else it may be, a line break or a space in a header would end up in the run time's own error message.
+const isHeaderText = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
 
 const refuseBrowser = () => {
   const page = globalThis as { readonly window?: unknown; readonly document?: unknown }

@@ -11,6 +11,7 @@ interface Sent {
   /** Stand in the path. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
   /** Becomes the body, printed exactly. */
   readonly body?: unknown
 }
@@ -105,9 +106,10 @@ const segmentOf = (name: string, value: string | undefined): string => {
 const headersOf = (
   { authorization }: Connection,
   operation: OperationName,
-  { body }: Sent,
+  { body, headers }: Sent,
   { idempotencyKey }: WriteOptions
 ): Record<string, string> => ({
+  ...headers,
   accept: "application/json",
   ...(authorization === undefined ? {} : { authorization }),
   ...(body === undefined ? {} : { "content-type": "application/json" }),

@@ -14,7 +14,7 @@ export type {
   WriteOptions
 } from "./Options.ts"
 export { createSignIn } from "./SignIn.ts"
-export type { MagicLinkSent, SignIn, Verified } from "./SignIn.ts"
+export type { MagicLinkSent, SignIn, SignInOptions, Verified } from "./SignIn.ts"
 export type { Issue, StandardSchema } from "./StandardSchema.ts"
 export type { TableClient } from "./TableClient.ts"
 export type {

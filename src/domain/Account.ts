@@ -50,7 +50,7 @@ const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@exa
 export const MagicLinkRequest = Schema.Struct({ email: EmailInput })
 export type MagicLinkRequest = typeof MagicLinkRequest.Type
 
-/** What `POST /auth/magic-link` answers; `dev_magic_link` only while the service runs for its own machine alone. */
+/** What `POST /auth/magic-link` answers; `dev_magic_link` only in local mode, to whoever sent the start secret. */
 export const MagicLinkSent = Schema.Struct({
   ok: Schema.Boolean,
   expires_at: Timestamp,

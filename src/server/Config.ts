@@ -83,7 +83,10 @@ export class Settings extends Context.Service<
     readonly isBaseUrlAssumed: boolean
     /** The public origin is this machine's own. */
     readonly loopback: boolean
-    /** The service is for this machine alone: no real mail, and both `BASE_URL` and `HOST` are loopback. */
+    /**
+     * The service is for this machine alone: no real mail, and both `BASE_URL` and `HOST` are loopback. Then mails are shown
+     * to whoever has the `LocalSecret`.
+     */
     readonly localMode: boolean
     readonly databaseUrl: Option.Option<Redacted.Redacted>
     readonly dataDir: string

@@ -22,6 +22,11 @@ export class TestServer extends Context.Service<
     readonly url: string
     /** A key of its first account. It outlives `reset`. */
     readonly apiKey: Redacted.Redacted
+    /**
+     * The start secret, which tests of signing in may send as `X-Local-Secret`, so that the answer holds its link; undefined
+     * where `variables` make the service one for others. `signIn` and `mails` need none.
+     */
+    readonly localSecret: Redacted.Redacted | undefined
     /** A new key for the account of an e-mail address, which is made if there is none. No mail is sent. */
     readonly signIn: (
       email: string

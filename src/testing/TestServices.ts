@@ -2,6 +2,7 @@ import { NodeCrypto } from "@effect/platform-node"
 import { ConfigProvider, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { ServicesLayer } from "../App.ts"
+import { LocalSecret } from "../server/accounts/LocalSecret.ts"
 import { Settings } from "../server/Config.ts"
 import { RateLimiter } from "../server/keys/RateLimiter.ts"
 import { Mailer } from "../server/mail/Mailer.ts"
@@ -38,7 +39,7 @@ export const servicesOn = <A, E, B, E2>(
 ) =>
   ServicesLayer.pipe(
     Layer.provideMerge(RateLimiter.layerPostgres),
-    Layer.provideMerge(Mailer.layerMemory),
+    Layer.provideMerge([Mailer.layerMemory, LocalSecret.layerMemory]),
     Layer.provideMerge(infrastructure),
     Layer.provideMerge(TelemetryLayer),
     Layer.provideMerge(settings),

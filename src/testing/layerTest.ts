@@ -1,8 +1,9 @@
-import { Clock, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { HttpLayer } from "../App.ts"
 import * as AgentMemory from "../client/effect.ts"
 import { MagicLinkRequest, type Email } from "../domain/Account.ts"
+import { LocalSecret } from "../server/accounts/LocalSecret.ts"
 import { Owners } from "../server/accounts/Owners.ts"
 import { localUrl, Settings } from "../server/Config.ts"
 import { ListeningSettings, ServerLayer } from "../server/http/Server.ts"
@@ -51,6 +52,7 @@ const serverOver = (time: MovableClock) =>
       const { port } = yield* Settings
       const sql = yield* SqlClient.SqlClient
       const outbox = yield* Outbox
+      const secret = yield* LocalSecret
       const owners = yield* Owners
       const keys = yield* Keys
 
@@ -76,6 +78,7 @@ const serverOver = (time: MovableClock) =>
       return TestServer.of({
         url: localUrl(port),
         apiKey: Redacted.make(first.key.api_key),
+        localSecret: Option.getOrUndefined(secret.value),
         signIn: (email) =>
           Effect.map(signIn(email), ({ accountId, key }) => ({ accountId, apiKey: Redacted.make(key.api_key) })),
         mails: Effect.map(outbox.sent, (mails) => mails.map(mailOf)),

@@ -8,6 +8,11 @@ export interface RunningTestServer extends AsyncDisposable {
   readonly url: string
   /** A key of its first account. It outlives `reset`. */
   readonly apiKey: string
+  /**
+   * The start secret, which tests of signing in may send as `X-Local-Secret`, so that the answer holds its link; undefined
+   * where `variables` make the service one for others. `signIn` and `mails` need none.
+   */
+  readonly localSecret: string | undefined
   /** The mails since the start or the last reset, oldest first. Those that an answered request sent are among them. */
   mails(): Promise<ReadonlyArray<TestMail>>
   /** A new key for the account of an e-mail address, which is made if there is none. No mail is sent. */
@@ -36,6 +41,7 @@ export const startTestServer = async (options: TestServerOptions = {}): Promise<
     return {
       url: server.url,
       apiKey: Redacted.value(server.apiKey),
+      localSecret: server.localSecret === undefined ? undefined : Redacted.value(server.localSecret),
       mails: () => runtime.runPromise(server.mails),
       signIn: (email) =>
         runtime.runPromise(

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { type AgentMemoryError, createClient, createSignIn, RawNumber } from "../../src/client/index.ts"
 import { rejection, withClient } from "../support/Client.ts"
-import { BaseUrl, serviceLayer } from "../support/TestService.ts"
+import { BaseUrl, localSecret, serviceLayer } from "../support/TestService.ts"
 
 interface Task {
   readonly title: string
@@ -204,8 +204,9 @@ layer(serviceLayer({ BASE_URL: "http://localhost:3000" }))("The client", (it) =>
   it.effect("signs in by e-mail", () =>
     Effect.gen(function* () {
       const { url: baseUrl } = yield* BaseUrl
+      const secret = yield* localSecret
       yield* Effect.promise(async () => {
-        const signIn = createSignIn({ baseUrl })
+        const signIn = createSignIn({ baseUrl, localSecret: secret })
         const { dev_magic_link: link } = await signIn.magicLink("ada@example.com")
         const token = new URL(link!).searchParams.get("token")!
         const { api_key: apiKey } = await signIn.verify(token)

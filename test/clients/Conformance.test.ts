@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { clientTimeout, makeHome, McpService, startClient, toolSuite } from "../support/ClientTools.ts"
 import { authorize } from "../support/FakeBrowser.ts"
+import { localSecretOf } from "../support/LocalSecrets.ts"
 import { call, freePort } from "../support/ServiceProcess.ts"
 
 interface Check {
@@ -42,7 +43,7 @@ toolSuite("conformance", "dist/index.js", (it, file) => {
           home.folder
         ])
         const request = yield* client.says(/http:\S+\/authorize\?\S+(?=\s)/)
-        yield* Effect.promise(async () => fetch(await authorize(request)))
+        yield* Effect.promise(async () => fetch(await authorize(request, { localSecret: localSecretOf(issuer) })))
         const { code, stdout } = yield* client.ended
         assert.strictEqual(code, 0, client.output())
         const checks = globSync(join(home.folder, "**/checks.json")).flatMap(

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { join } from "node:path"
-import { clientTimeout, makeHome, McpService, startClient, toolSuite, type Home } from "../support/ClientTools.ts"
+import { clientTimeout, makeOwnersHome, McpService, startClient, toolSuite, type Home } from "../support/ClientTools.ts"
 import { freePort } from "../support/ServiceProcess.ts"
 
 /** What the inspector prints. */
@@ -30,7 +30,7 @@ toolSuite("inspector", "clients/launcher/build/index.js", (it, file) => {
       () =>
         Effect.gen(function* () {
           const { mcp } = yield* McpService
-          const home = yield* makeHome
+          const home = yield* makeOwnersHome
           const listed = yield* run(mcp, home, ["--protocol-era", era, "--method", "tools/list", "--strict"])
           assert.include(listed.stderr, "/authorize?")
           assert.strictEqual(listed.result?.tools?.length, 19, listed.stdout)

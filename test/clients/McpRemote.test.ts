@@ -4,7 +4,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { Effect } from "effect"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import { clientSuite, clientTimeout, makeHome, McpService, type Home } from "../support/ClientTools.ts"
+import { clientSuite, clientTimeout, makeOwnersHome, McpService, type Home } from "../support/ClientTools.ts"
 
 const require = createRequire(import.meta.url)
 const file = require.resolve("mcp-remote/dist/proxy.js")
@@ -41,7 +41,7 @@ clientSuite("mcp-remote", (it) => {
     () =>
       Effect.gen(function* () {
         const { mcp } = yield* McpService
-        const home = yield* makeHome
+        const home = yield* makeOwnersHome
         const first = yield* Effect.scoped(useTools(mcp, home))
         assert.lengthOf(first.tools, 19)
         assert.deepStrictEqual(first.called.structuredContent, { count: 0 })

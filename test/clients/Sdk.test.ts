@@ -5,6 +5,7 @@ import { clientSuite, clientTimeout, McpService } from "../support/ClientTools.t
 import { setClock } from "../support/Database.ts"
 import { authorize } from "../support/FakeBrowser.ts"
 import { failureOf, isUnauthorized, Login, logInWith, sdkClients } from "../support/SdkClients.ts"
+import { localSecretOf } from "../support/LocalSecrets.ts"
 import { call, signUp } from "../support/ServiceProcess.ts"
 
 clientSuite("the official SDK's client", (it) => {
@@ -55,7 +56,7 @@ clientSuite("the official SDK's client", (it) => {
           login.kept = { ...login.kept!, access_token: "wrong" }
           assert.isTrue(isUnauthorized(yield* failureOf(connection.tools)))
           assert.notStrictEqual(login.client?.client_id, before)
-          yield* Effect.promise(() => authorize(login.sentTo[1]!.href))
+          yield* Effect.promise(() => authorize(login.sentTo[1]!.href, { localSecret: localSecretOf(mcp) }))
         }),
       clientTimeout
     )
@@ -84,7 +85,9 @@ clientSuite("the official SDK's client", (it) => {
         const login = new Login()
         const connection = sdkClients["version 2, newest protocol"](mcp, login)
         yield* failureOf(connection.connect)
-        const callback = yield* Effect.promise(() => authorize(login.sentTo[0]!.href, { decision: "deny" }))
+        const callback = yield* Effect.promise(() =>
+          authorize(login.sentTo[0]!.href, { localSecret: localSecretOf(mcp), decision: "deny" })
+        )
         assert.include(String(yield* failureOf(() => connection.finish(callback))), "did not allow")
         assert.isUndefined(login.kept)
       }),

@@ -3,20 +3,26 @@ import { spawn } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
+import { keepsDataIn } from "../support/LocalSecrets.ts"
 import { freePort, signUp } from "../support/ServiceProcess.ts"
 import { Packed } from "./Packed.ts"
 
 /** Set by Vitest and by the run on another database, and not by a new user. */
 const unset = ["-u", "BASE_URL", "-u", "DATABASE_URL"]
 
-/** Starts a command that serves, in a folder; it is stopped at the end with what it started. */
-export const startCommand = Effect.fnUntraced(function* (cwd: string, command: ReadonlyArray<string>) {
+/** Starts a command that serves, in a folder, with its data in `dataDir` there; it is stopped at the end with what it started. */
+export const startCommand = Effect.fnUntraced(function* (
+  cwd: string,
+  command: ReadonlyArray<string>,
+  dataDir = "data"
+) {
   const port = yield* freePort
+  keepsDataIn(port, join(cwd, dataDir))
   let printed = ""
   let hasEnded = false
   yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn("env", [...unset, `PORT=${port}`, ...command], {
+      const child = spawn("env", [...unset, `PORT=${port}`, `DATA_DIR=./${dataDir}`, ...command], {
         cwd,
         detached: true,
         stdio: ["ignore", "pipe", "pipe"]

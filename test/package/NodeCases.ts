@@ -40,7 +40,7 @@ export const nodeCases = (it: Vitest.MethodsNonLive<Packed>, folder: string) => 
       Effect.gen(function* () {
         const { project } = yield* Packed
         const command = [node, join(project, "node_modules/agent-memory/src/agent-memory.cjs")]
-        const { url } = yield* startCommand(project, [`DATA_DIR=node-${version}`, ...command])
+        const { url } = yield* startCommand(project, command, `node-${version}`)
         const callers = yield* Effect.forEach(rows, (row, n) =>
           Effect.map(signUp(url, `${n}@x.example`), (key) => ({ key, row }))
         )

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Outbox } from "../../src/server/mail/Mailer.ts"
 import { assertProblem, jsonOf, raw, wire, type WireAnswer } from "../server/wire/Wire.ts"
 import { DatabaseUrl, poolOf } from "../support/Database.ts"
-import { BaseUrl, serviceLayer, serviceOn } from "../support/TestService.ts"
+import { BaseUrl, localHeaders, serviceLayer, serviceOn } from "../support/TestService.ts"
 
 const origin = "https://memory.example.com"
 /** A public service: links are only mailed, and any host may be named. */
@@ -234,7 +234,10 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321" }), { excludeTestServices
         assert.notInclude(answer.text, "token=")
         assert.include((yield* (yield* Outbox).next).text, "http://localhost:4321/sign-in?token=")
       }
-      assert.include((yield* ask("local9@example.com")).text, '"dev_magic_link":"http://localhost:4321/sign-in?token=')
+      assert.include(
+        (yield* ask("local9@example.com", yield* localHeaders)).text,
+        '"dev_magic_link":"http://localhost:4321/sign-in?token='
+      )
     })
   )
 })

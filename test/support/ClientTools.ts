@@ -1,13 +1,14 @@
 import { describe, it as vitest, layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseLayer, DatabaseUrl } from "./Database.ts"
-import { faultsFile } from "./FakeBrowser.ts"
+import { faultsFile, localSecretFile } from "./FakeBrowser.ts"
 import { installTool } from "./InstallTool.ts"
+import { localSecretOf } from "./LocalSecrets.ts"
 import { makeFolder, startService } from "./ServiceProcess.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -70,6 +71,13 @@ export const makeHome = Effect.gen(function* () {
 })
 
 export interface Home extends Effect.Success<typeof makeHome> {}
+
+/** {@link makeHome} of the person who started the service, whose browser is shown codes. */
+export const makeOwnersHome = Effect.gen(function* () {
+  const home = yield* makeHome
+  writeFileSync(join(home.folder, localSecretFile), localSecretOf((yield* McpService).url))
+  return home
+})
 
 /** Starts a program of Node's in a person's folder; it is ended at the end, with what it started. */
 export const startClient = Effect.fnUntraced(function* (

@@ -1,14 +1,19 @@
 #!/usr/bin/env node
-import { appendFileSync } from "node:fs"
+import { appendFileSync, readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 
 /** Where the browser, started as a program, tells in the home folder why it did not get to the end. */
 export const faultsFile = "browser-faults.log"
 
-/** What the person at the browser does. */
+/** Where the browser, started as a program, finds in the home folder the start secret of the service. */
+export const localSecretFile = "local-secret"
+
+/** What the person at the browser knows and does. */
 export interface Person {
-  readonly decision: "allow" | "deny"
+  /** The start secret, whose address the browser opened before, so that the service's pages show it codes. */
+  readonly localSecret: string
+  readonly decision?: "allow" | "deny"
 }
 
 interface Shown {
@@ -23,9 +28,10 @@ const maxSteps = 20
  * Goes from an authorization request to the client's callback as a person does: types the e-mail address, then the code
  * that the page shows while there is no mail server, then decides. Gives the callback's address without calling it.
  */
-export const authorize = async (request: string, person: Person = { decision: "allow" }): Promise<URL> => {
+export const authorize = async (request: string, person: Person): Promise<URL> => {
   const visit = makeVisit()
   const home = new URL(request).origin
+  await visit(new URL(`/?local=${person.localSecret}`, home))
   let page: Shown | undefined
   let next: Promise<URL | Shown> = visit(new URL(request))
   for (let step = 0; step < maxSteps; step++) {
@@ -89,7 +95,7 @@ const obeyFormAction = ({ policy, url }: Shown, target: URL) => {
     throw new Error(`The form-action of ${url.href} keeps a browser from ${target.origin}: ${sources.join(" ")}`)
 }
 
-const formToFill = (page: Shown, { decision }: Person) => {
+const formToFill = (page: Shown, { decision = "allow" }: Person) => {
   const typed = { email: "somebody@example.com", code: codeShown(page.html) ?? "", access: "full", decision }
   for (const [, attributes = "", inside = ""] of page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)) {
     const asks = (name: string) => tagNamed(inside, name)?.includes('type="hidden"') === false
@@ -122,7 +128,8 @@ const valueOf = (tag: string, name: string) =>
 if (import.meta.main) {
   const request = process.argv.slice(2).find((argument) => argument.startsWith("http")) ?? ""
   try {
-    await fetch(await authorize(request))
+    const localSecret = readFileSync(join(homedir(), localSecretFile), "utf8")
+    await fetch(await authorize(request, { localSecret }))
   } catch (error) {
     // The clients throw away what their browser prints.
     appendFileSync(join(homedir(), faultsFile), `${String(error)}\n`)

@@ -13,6 +13,7 @@ import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotoc
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { authorize } from "./FakeBrowser.ts"
+import { localSecretOf } from "./LocalSecrets.ts"
 
 /** What a client keeps of its login, and each address that it sent the person to. */
 export class Login implements OAuthClientProvider {
@@ -127,7 +128,7 @@ export const logInWith = Effect.fnUntraced(function* (open: (mcp: string, login:
   const login = new Login()
   const asking = yield* openSdk(open, mcp, login)
   assert.isTrue(isUnauthorized(yield* failureOf(asking.connect)))
-  const callback = yield* Effect.promise(() => authorize(login.sentTo[0]!.href))
+  const callback = yield* Effect.promise(() => authorize(login.sentTo[0]!.href, { localSecret: localSecretOf(mcp) }))
   assert.strictEqual(callback.searchParams.get("state"), "the state")
   yield* Effect.promise(() => asking.finish(callback))
   const connection = yield* openSdk(open, mcp, login)

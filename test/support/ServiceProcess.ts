@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { inject } from "vitest"
 import { waitUntil } from "../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseUrl } from "./Database.ts"
+import { keepsDataIn, localHeadersOf } from "./LocalSecrets.ts"
 
 /** A process ended before it was ready; `output` is all that it printed. */
 class Ended extends Data.TaggedError("Ended")<{ readonly code: number | null; readonly output: string }> {
@@ -68,11 +69,16 @@ export interface ServiceProcess {
 
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
 
-/** Starts a process with these variables and none of the caller's, and does not wait. It is stopped at the end. */
+/**
+ * Starts a process with these variables and none of the caller's, and does not wait. It is stopped at the end. Its
+ * `DATA_DIR` is an empty folder, unless they name one.
+ */
 export const spawnService = Effect.fnUntraced(function* (variables: Record<string, string>, givenPort?: number) {
   const file = inject("bundle")
   const port = givenPort ?? (yield* freePort)
   const path = yield* Config.option(Config.String("PATH")).pipe(Effect.orDie)
+  const dataDir = variables["DATA_DIR"] ?? (yield* makeFolder)
+  keepsDataIn(port, dataDir)
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
       spawn(process.execPath, [file], {
@@ -81,6 +87,7 @@ export const spawnService = Effect.fnUntraced(function* (variables: Record<strin
         env: {
           PATH: Option.getOrElse(path, () => ""),
           PORT: String(port),
+          DATA_DIR: dataDir,
           LIMIT_WRITES_PER_MINUTE: "1000000",
           LIMIT_READS_PER_MINUTE: "1000000",
           LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "1000000",
@@ -157,7 +164,8 @@ export const call = (
 
 /** Signs up over HTTP, as a person on the service's own machine does, and gives the API key. */
 export const signUp = Effect.fnUntraced(function* (url: string, email = "somebody@example.com") {
-  const link = yield* call(`${url}/auth/magic-link`, { body: JSON.stringify({ email }) })
+  const headers = localHeadersOf(url)
+  const link = yield* call(`${url}/auth/magic-link`, { body: JSON.stringify({ email }), headers })
   const token = /token=([^"]+)/.exec(link.text)?.[1] ?? ""
   const verified = yield* call(`${url}/auth/verify`, { body: JSON.stringify({ token }) })
   const key = /"api_key":"([^"]+)"/.exec(verified.text)?.[1]

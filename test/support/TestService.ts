@@ -1,10 +1,11 @@
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { HttpLayer } from "../../src/App.ts"
 import { accountIdBytes, accountIdFrom } from "../../src/domain/Account.ts"
+import { LocalSecret } from "../../src/server/accounts/LocalSecret.ts"
 import { makeNodeServer } from "../../src/server/http/NodeServer.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { servicesOn, settingsLayer } from "../../src/testing/TestServices.ts"
@@ -41,6 +42,14 @@ export const serviceOn = <A, E>(
 
 /** The whole service behind a real socket, on a database of the suite's own. */
 export const serviceLayer = (variables: Record<string, string> = {}) => serviceOn(DatabaseLayer, variables)
+
+/** The start secret; an empty text where there is none. */
+export const localSecret = Effect.map(LocalSecret, ({ value }) =>
+  Option.match(value, { onNone: () => "", onSome: Redacted.value })
+)
+
+/** The header with which a service in local mode shows what it would mail. */
+export const localHeaders = Effect.map(localSecret, (secret): Record<string, string> => ({ "x-local-secret": secret }))
 
 /** A new account and its first key. */
 export const newAccount = Effect.gen(function* () {

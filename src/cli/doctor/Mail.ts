@@ -1,4 +1,5 @@
 import { Effect, Option, Redacted } from "effect"
+import { findLocalSecret, localSecretFile } from "../../server/accounts/LocalSecretFile.ts"
 import type { Settings } from "../../server/Config.ts"
 import { failed, ok, warning, type Finding } from "./Finding.ts"
 
@@ -30,10 +31,25 @@ const verify = Effect.fnUntraced(function* (url: string, from: string) {
   )
 })
 
-/** Whether the mail server lets this service in; no mail is sent. */
-export const mail = ({ localMode, mailFrom, smtpUrl }: Settings["Service"]): Effect.Effect<Finding> => {
+/** Whether the start secret can be used, which local mode shows links and codes to. */
+const local = (dataDir: string): Effect.Effect<Finding> =>
+  Effect.match(findLocalSecret(dataDir), {
+    onSuccess: () =>
+      ok(
+        check,
+        "printed to the service's terminal, as it serves this machine only, and shown to whoever has the secret in " +
+          localSecretFile(dataDir)
+      ),
+    onFailure: ({ message }) => {
+      const [what = message, ...fix] = message.split(/(?<=\.)\s+/)
+      return failed(check, what, fix.join(" "))
+    }
+  })
+
+/** Whether the mail server lets this service in; no mail is sent. In local mode, whether the start secret can be used. */
+export const mail = ({ dataDir, localMode, mailFrom, smtpUrl }: Settings["Service"]): Effect.Effect<Finding> => {
   if (Option.isSome(smtpUrl)) return verify(Redacted.value(smtpUrl.value), mailFrom)
-  if (localMode) return Effect.succeed(ok(check, "printed to the service's terminal, as it serves this machine only"))
+  if (localMode) return local(dataDir)
   return Effect.succeed(
     warning(
       check,

@@ -2,8 +2,10 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { Settings } from "../Config.ts"
-import { clientOf, isDirectLocal } from "../http/Peer.ts"
+import { isLocalUser } from "../http/LocalUser.ts"
+import { clientOf } from "../http/Peer.ts"
 import { Accounts } from "./Accounts.ts"
+import { LocalSecret } from "./LocalSecret.ts"
 import { signInUrl } from "./SignInMail.ts"
 
 export const SignInHttp = HttpApiBuilder.group(
@@ -12,6 +14,7 @@ export const SignInHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
     const settings = yield* Settings
+    const secret = yield* LocalSecret
 
     return handlers.handleAll({
       magicLink: Effect.fnUntraced(function* ({ payload, request }) {
@@ -19,8 +22,8 @@ export const SignInHttp = HttpApiBuilder.group(
           email: payload.email,
           ip: clientOf(request, settings)
         })
-        // The link signs anybody in as anybody: only this machine's own user may see it here.
-        const isShown = settings.localMode && isDirectLocal(request)
+        // The link signs anybody in as anybody: only the person who started the service may see it here.
+        const isShown = isLocalUser(request, settings, secret)
         return { ok: true, expires_at, ...(isShown ? { dev_magic_link: signInUrl(settings.baseUrl, token) } : {}) }
       }),
       verify: Effect.fnUntraced(function* ({ payload, request }) {

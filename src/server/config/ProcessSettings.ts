@@ -43,7 +43,8 @@ export const storageSettings = {
     example: "postgres://user:password@host:5432/database"
   }),
   dataDir: setting("DATA_DIR", {
-    meaning: "Without `DATABASE_URL`: the folder of the embedded database, for one process at a time.",
+    meaning:
+      "The folder of the embedded database, for one process at a time. While the service runs for its own machine alone, also of `local-secret`, whose holder is shown sign-in links and codes; with `DATABASE_URL` of nothing else.",
     parse: Option.liftPredicate((text: string) => !text.includes("\0")),
     expected: "a folder",
     unset: "./data"

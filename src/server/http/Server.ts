@@ -1,7 +1,9 @@
 import { NodeHttpServer } from "@effect/platform-node"
-import { Console, Data, Effect, Layer, Option } from "effect"
+import { Console, Data, Effect, Layer, Option, Redacted } from "effect"
 import type { HttpServerError } from "effect/http"
 import { HttpServer } from "effect/http"
+import { LocalSecret } from "../accounts/LocalSecret.ts"
+import { localSecretFile } from "../accounts/LocalSecretFile.ts"
 import { isLoopbackHost, localUrl, Settings } from "../Config.ts"
 import { DataPlace } from "../sql/Database.ts"
 import { makeNodeServer } from "./NodeServer.ts"
@@ -61,10 +63,30 @@ const warnOfPlainHttp = Effect.gen(function* () {
   )
 })
 
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+const askForLink = (baseUrl: string, headers = ""): string =>
+  `curl -X POST ${baseUrl}/auth/magic-link${headers} -H 'Content-Type: application/json' -d '{"email":"you@example.com"}'`
+
+/** The lines that lead to an API key. Commands are seen by all users of a machine, so they hold no secret. */
+const firstSteps = ({ baseUrl, dataDir }: Settings["Service"], secret: LocalSecret["Service"]): ReadonlyArray<string> =>
+  Option.match(secret.value, {
+    onNone: () => [`Get an API key at ${baseUrl}/ in a browser, or here:`, `  ${askForLink(baseUrl)}`],
+    onSome: (secret) => [
+      "Get an API key in a browser, at the address that is yours alone:",
+      `  ${baseUrl}/?local=${Redacted.value(secret)}`,
+      "or here:",
+      `  sed 's/^/X-Local-Secret: /' ${quoted(localSecretFile(dataDir))} |`,
+      `    ${askForLink(baseUrl, " -H @-")}`
+    ]
+  })
+
 /** Tells the person who started the service where it is, where the data is, and what to type next. */
 export const Greeting = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { baseUrl } = yield* Settings
+    const settings = yield* Settings
+    const { baseUrl } = settings
+    const secret = yield* LocalSecret
     const { description } = yield* DataPlace
     const address = yield* HttpServer.addressFormattedWith(Effect.succeed)
     yield* warnOfReach
@@ -73,8 +95,7 @@ export const Greeting = Layer.effectDiscard(
       [
         `Agent Memory is ready at ${baseUrl} (listening on ${address}).`,
         `Data is kept ${description}.`,
-        `Get an API key at ${baseUrl}/ in a browser, or here:`,
-        `  curl -X POST ${baseUrl}/auth/magic-link -H 'Content-Type: application/json' -d '{"email":"you@example.com"}'`
+        ...firstSteps(settings, secret)
       ].join("\n")
     )
   })

@@ -3,10 +3,12 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { MagicLinkRequest } from "../../domain/Account.ts"
 import type { RateLimited, Unavailable } from "../../domain/Problem.ts"
 import { BrowserSignIns, type CodeRefused } from "../accounts/BrowserSignIns.ts"
+import { LocalSecret } from "../accounts/LocalSecret.ts"
 import { signInUrl } from "../accounts/SignInMail.ts"
 import { Settings } from "../Config.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
-import { clientOf, isDirectLocal } from "../http/Peer.ts"
+import { isLocalUser } from "../http/LocalUser.ts"
+import { clientOf } from "../http/Peer.ts"
 import { withSession } from "../http/SessionCookie.ts"
 import { attemptOf, withAttempt, withoutAttempt, type SignInAttempt } from "../http/SignInCookie.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
@@ -47,9 +49,10 @@ export const BrowserSignInRoutes = HttpRouter.use(
     const signIns = yield* BrowserSignIns
     const pulse = yield* DatabasePulse
     const settings = yield* Settings
+    const secret = yield* LocalSecret
     const { authRequestBytes, magicLinkMinutes: minutes } = settings.limits
 
-    const isShown = (request: HttpServerRequest.HttpServerRequest) => settings.localMode && isDirectLocal(request)
+    const isShown = (request: HttpServerRequest.HttpServerRequest) => isLocalUser(request, settings, secret)
 
     const begin = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -95,7 +98,8 @@ export const BrowserSignInRoutes = HttpRouter.use(
         attempt.mailed !== undefined && isShown(request)
           ? { code: attempt.mailed.code, url: signInUrl(settings.baseUrl, attempt.mailed.token) }
           : undefined
-      const html = (fault?: string) => codePage({ email, returnTo, minutes, fault, mailed })
+      const html = (fault?: string) =>
+        codePage({ email, returnTo, minutes, fault, mailed, isPrinted: settings.localMode })
       if (refused === undefined) return flowPage(html())
       if (refused._tag === "RateLimited") {
         const fault = `Somebody on your network tries very many codes. Wait ${waitText(refused.retry_after)}; this was no try.`

@@ -17,15 +17,26 @@ const mailedHere = ({ code, url }: { readonly code: string; readonly url: string
 </aside>
 `
 
-/** The page that the mailed code is typed into. `mailed` is shown only where the service is for its machine alone. */
+/** How whoever started a service in local mode comes by a code that is not shown to this browser. */
+const printedHere = `<h2>Where the code is</h2>
+<p>This service runs for its own machine and sends no mail: it prints the mail, with the code and a link, in the terminal
+that it was started in. To see codes on this page instead, open the address in this browser that the service printed when
+it started. It ends with <code>/?local=</code> and a secret.</p>
+`
+
+/**
+ * The page that the mailed code is typed into. `mailed` is shown only to the person who started a service in local mode;
+ * `isPrinted` says that the mail goes to the terminal.
+ */
 export const codePage = (input: {
   readonly email: string
   readonly returnTo: string
   readonly minutes: number
   readonly fault?: string | undefined
   readonly mailed?: { readonly code: string; readonly url: string } | undefined
+  readonly isPrinted?: boolean
 }): string => {
-  const { email, fault, mailed, minutes, returnTo } = input
+  const { email, fault, isPrinted = false, mailed, minutes, returnTo } = input
   const refused =
     fault === undefined ? "" : `<p class="fault" id="sign-in-code-fault" role="alert">${escapeHtml(fault)}</p>\n`
   const described = fault === undefined ? "sign-in-code-hint" : "sign-in-code-fault sign-in-code-hint"
@@ -35,7 +46,7 @@ export const codePage = (input: {
     title: "Type the code from the mail",
     robots: "noindex",
     main: `<main class="narrow"><h1>Type the code from the mail</h1>
-<p class="lead">${mailed === undefined ? `A mail with a 6-digit code is on its way to ${to}.` : `The 6-digit code for ${to} is shown here.`}</p>
+<p class="lead">${mailed === undefined ? (isPrinted ? `The 6-digit code for ${to} is in the terminal of this service.` : `A mail with a 6-digit code is on its way to ${to}.`) : `The 6-digit code for ${to} is shown here.`}</p>
 ${mailed === undefined ? "" : mailedHere(mailed)}<form method="post" action="/sign-in/code">
 <div class="field">
 <label for="sign-in-code">6-digit code</label>
@@ -45,12 +56,11 @@ ${refused}<p class="small muted" id="sign-in-code-hint">It works for ${life}, in
 <button class="primary" type="submit">Sign in</button>
 </form>
 ${
-  mailed === undefined
+  mailed === undefined && !isPrinted
     ? `<h2>No mail?</h2>
 <p>Give it a minute and look among the spam.</p>
 ${again(email, returnTo, "Send another mail", "plain")}`
-    : `<h2>Too late?</h2>
-${again(email, returnTo, "Make a new code", "plain")}`
+    : `${mailed === undefined ? printedHere : "<h2>Too late?</h2>\n"}${again(email, returnTo, "Make a new code", "plain")}`
 }
 <p><a href="${escapeHtml(returnTo)}">Use another address</a></p></main>`
   })

@@ -4,7 +4,7 @@ import { SqlError } from "effect/sql"
 
 // Keys, tokens in links and headers, and the paths whose last part opens something.
 const secrets =
-  /svc_(?:live|access|refresh)_[\w-]+|\b[a-z2-7]{20}_[\w-]{43}\b|([?&](?:token|code)=)[^&\s"']+|(\/(?:view|download)\/)(?!:token)[^\s"'?#/]+|(Bearer )[^\s"']+/g
+  /svc_(?:live|access|refresh|local)_[\w-]+|\b[a-z2-7]{20}_[\w-]{43}\b|([?&](?:token|code|local)=)[^&\s"']+|(\/(?:view|download)\/)(?!:token)[^\s"'?#/]+|(Bearer )[^\s"']+/g
 
 /** The text without what opens an account, a row or a link. */
 export const withoutSecrets = (text: string): string => text.replace(secrets, "$1$2$3[redacted]")

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
-import { faultsFile } from "../../support/FakeBrowser.ts"
+import { faultsFile, localSecretFile } from "../../support/FakeBrowser.ts"
 import { installTool } from "../../support/InstallTool.ts"
 import { agents, type Agent, type Command } from "./Agents.ts"
 import { objectIn, startFakeModel, type FakeModel } from "./FakeModel.ts"
@@ -69,6 +69,7 @@ const makeHome = (folder: string, agent: Agent) => {
   const home = join(folder, agent.name.replaceAll(" ", "-"))
   const programs = join(home, "bin")
   mkdirSync(programs, { recursive: true })
+  copyFileSync(join(folder, "data/local-secret"), join(home, localSecretFile))
   for (const name of ["open", "xdg-open"]) symlinkSync(browser, join(programs, name))
   return { home, programs }
 }

@@ -3,7 +3,7 @@ import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { callMcp, connect, exchange, newClient, newCode, newPerson, refresh, tokensOf } from "../../support/OAuth.ts"
 import type { StatementFault } from "../../support/StatementFaults.ts"
-import { bodyOf, request, type Answer } from "../../support/TestService.ts"
+import { bodyOf, localHeaders, request, type Answer } from "../../support/TestService.ts"
 import { directly, Faulty, faultyService, openTransactions } from "./EveryStatement.ts"
 
 const faults: ReadonlyArray<StatementFault> = ["dropped", "lost", { refusedWith: "53100" }]
@@ -40,10 +40,11 @@ const sweep = Effect.fnUntraced(function* <A, R, R2, R3>(
 layer(Service, { excludeTestServices: true })("Whichever statement fails or loses its connection,", (it) => {
   let people = 0
 
-  const linkFor = (email: string) =>
-    Effect.map(untilAvailable(request("POST", "/auth/magic-link", { body: `{"email":"${email}"}` })), (answer) =>
-      new URL(bodyOf<{ dev_magic_link: string }>(answer).dev_magic_link).searchParams.get("token")!
-    )
+  const linkFor = Effect.fnUntraced(function* (email: string) {
+    const headers = yield* localHeaders
+    const answer = yield* untilAvailable(request("POST", "/auth/magic-link", { body: `{"email":"${email}"}`, headers }))
+    return new URL(bodyOf<{ dev_magic_link: string }>(answer).dev_magic_link).searchParams.get("token")!
+  })
   const verify = (token: string) => request("POST", "/auth/verify", { body: `{"token":"${token}"}` })
 
   it.effect("P7 a sign-in gives its key or can be done again, and an address has one account", () =>

@@ -1,6 +1,7 @@
 import { Array, Context, Effect, Layer } from "effect"
 import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseUrl } from "../../support/Database.ts"
+import { localHeadersOf } from "../../support/LocalSecrets.ts"
 import { call, ready, type ServiceProcess, spawnService } from "../../support/ServiceProcess.ts"
 
 /** The row limit of a table, small enough to be reached. */
@@ -75,7 +76,10 @@ export const signIn = Effect.fnUntraced(function* (url: string, email: string) {
 
 /** Asks for a sign-in link and gives its token. */
 export const magicLinkToken = Effect.fnUntraced(function* (url: string, email: string) {
-  const { text } = yield* call(`${url}/auth/magic-link`, { body: JSON.stringify({ email }) })
+  const { text } = yield* call(`${url}/auth/magic-link`, {
+    body: JSON.stringify({ email }),
+    headers: localHeadersOf(url)
+  })
   const { dev_magic_link } = JSON.parse(text) as { readonly dev_magic_link: string }
   return new URL(dev_magic_link).searchParams.get("token") ?? ""
 })

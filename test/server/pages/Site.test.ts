@@ -7,7 +7,7 @@ import { curlOf, fetchOf } from "../../../src/server/pages/docs/Examples.ts"
 import { groups } from "../../../src/server/pages/docs/OpenApi.ts"
 import { explanations } from "../../../src/server/pages/docs/Explanations.ts"
 import { sitePaths } from "../../../src/server/pages/site/SitePaths.ts"
-import { BaseUrl, bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import { BaseUrl, bodyOf, localHeaders, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 const run = promisify(execFile)
 
@@ -93,7 +93,8 @@ suite("The site", (it) => {
           )
           const link = bodyOf<{ dev_magic_link: string }>(
             yield* request("POST", "/auth/magic-link", {
-              body: `{"email":"${kind}-${operation.operationId}@example.com"}`
+              body: `{"email":"${kind}-${operation.operationId}@example.com"}`,
+              headers: yield* localHeaders
             })
           )
           const env = {

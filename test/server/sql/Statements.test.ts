@@ -6,7 +6,7 @@ import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
 import { setClock } from "../../support/Database.ts"
 import { done, newConnection } from "../../support/Mcp.ts"
 import { accountTables, isOf, recorder, tablesWithoutAccount, templates, textOf } from "../../support/Statements.ts"
-import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { localHeaders, newAccount, serviceLayer } from "../../support/TestService.ts"
 import { makeLinks } from "../links/LinkCalls.ts"
 import { operations, type Sample } from "../wire/Operations.ts"
 import { jsonOf, wire } from "../wire/Wire.ts"
@@ -77,7 +77,10 @@ const scenario = Effect.gen(function* () {
     const filled = (text: string) => text.replaceAll(/\$id|%24id/g, id)
     yield* wire(method, filled(path), { key, body: body === undefined ? undefined : filled(body), headers })
   }
-  const link = yield* wire("POST", "/auth/magic-link", { body: '{"email":"grace@example.com"}' })
+  const link = yield* wire("POST", "/auth/magic-link", {
+    body: '{"email":"grace@example.com"}',
+    headers: yield* localHeaders
+  })
   const { dev_magic_link } = jsonOf<{ dev_magic_link: string }>(link)
   const token = new URL(dev_magic_link).searchParams.get("token")
   const { api_key: key } = jsonOf<{ api_key: string }>(

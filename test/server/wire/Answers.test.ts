@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { localHeaders, newAccount, serviceLayer } from "../../support/TestService.ts"
 import { jsonOf, wire, type WireAnswer } from "./Wire.ts"
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -37,7 +37,10 @@ const add = (key: string, table: string, body: string) =>
 layer(serviceLayer())("The answers", (it) => {
   it.effect("sign in with a link that the local service shows, whose token gives a key that works, once", () =>
     Effect.gen(function* () {
-      const asked = yield* wire("POST", "/auth/magic-link", { body: '{"email":"Ada@Example.com "}' })
+      const asked = yield* wire("POST", "/auth/magic-link", {
+        body: '{"email":"Ada@Example.com "}',
+        headers: yield* localHeaders
+      })
       const sent = bodyOf<Record<string, string>>(asked, 200, ["ok", "expires_at", "dev_magic_link"])
       assert.strictEqual(sent["ok"] as unknown, true)
       assert.match(sent["expires_at"]!, time)

@@ -57,10 +57,14 @@ export const startTrying = (place: HTMLElement): void => {
     if (!ok) return
     const link = textOf(json, "dev_magic_link")
     if (link !== undefined) {
-      terminal.say("This service runs for your machine alone, so the link need not be mailed: it is used right here.")
+      terminal.say("This service shows you what it would mail, so the link is used right here.")
       return signInHere(link)
     }
-    terminal.say("Sent. Open the link in the mail, copy the key it shows, and paste it above.")
+    terminal.say(
+      place.dataset["local"] === undefined
+        ? "Sent. Open the link in the mail, copy the key it shows, and paste it above."
+        : "Printed. Open the link in the service's terminal, copy the key it shows, and paste it above."
+    )
     show(use)
   })
 

@@ -69,15 +69,23 @@ ${guide.map(([heading, rules]) => `<h2>${heading}</h2><ul>${rules.map((rule) => 
   })
 
 /** The guide in Markdown, for agents. */
-export const guideMarkdown = (baseUrl: string, limits: ServiceLimits): string =>
-  `# Agent Memory
+export const guideMarkdown = (input: {
+  readonly baseUrl: string
+  readonly limits: ServiceLimits
+  readonly localMode: boolean
+}): string => {
+  const { baseUrl, limits, localMode } = input
+  const keyNote = localMode
+    ? "this service sends no mail but prints it in its terminal. With the header `X-Local-Secret`, which the file `local-secret` in its `DATA_DIR` holds, the answer has the link as `dev_magic_link`"
+    : "the mailed link shows it"
+  return `# Agent Memory
 
 Small durable JSON tables for AI agents. What was stored comes back exactly, and every change can be undone.
 
 - MCP (Streamable HTTP, OAuth): ${baseUrl}/mcp. The person signs in by a mailed code and says what you may do; ${baseUrl}/connections ends it
 - REST: ${baseUrl}/v1, with \`Authorization: Bearer svc_live_…\`
 - Contract: ${baseUrl}/openapi.json
-- A key: POST ${baseUrl}/auth/magic-link with {"email":"…"}; the mailed link shows it
+- A key: POST ${baseUrl}/auth/magic-link with {"email":"…"}; ${keyNote}
 
 ${guide.map(([heading, rules]) => `## ${heading}\n\n${rules.map((rule) => `- ${rule}`).join("\n")}`).join("\n\n")}
 
@@ -91,6 +99,7 @@ ${limitFacts(limits)
 
 Failures are problem+json. Read \`code\` and \`hint\`: the hint says the next call to make. All codes: ${baseUrl}/docs/errors
 `
+}
 
 /** Where agents find what, in the form of llmstxt.org. */
 export const llmsText = (baseUrl: string): string =>

@@ -14,6 +14,7 @@ import type { ServiceTotals } from "./Totals.ts"
 export interface HomeContent {
   readonly baseUrl: string
   readonly limits: ServiceLimits
+  readonly localMode: boolean
   readonly totals: Option.Option<ServiceTotals>
 }
 
@@ -39,7 +40,7 @@ const history = [
   .join("")
 
 /** The front page: what this is, a start with real requests, and what to expect. */
-export const homePage = ({ baseUrl, limits, totals }: HomeContent): string => {
+export const homePage = ({ baseUrl, limits, localMode, totals }: HomeContent): string => {
   const commandLine = clients(`${baseUrl}/mcp`).filter(({ id }) => ["claude-code", "codex", "gemini-cli"].includes(id))
   return page({
     title: "Agent Memory: tables your agents remember in",
@@ -55,7 +56,7 @@ export const homePage = ({ baseUrl, limits, totals }: HomeContent): string => {
 <p class="actions"><a class="button primary" href="#start">Store your first row</a><a class="button" href="/install">Connect an agent</a></p>
 ${Option.match(totals, { onNone: () => "", onSome: facts })}
 </div>
-${startCard(baseUrl)}
+${startCard(baseUrl, localMode)}
 </section>
 
 <section aria-labelledby="connect"><h2 id="connect">Connect</h2>

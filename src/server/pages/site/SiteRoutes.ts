@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { LocalSecret } from "../../accounts/LocalSecret.ts"
 import { Settings } from "../../Config.ts"
 import { configurationPage } from "../docs/ConfigurationPage.ts"
 import { deploymentPage, securityPage } from "../docs/DocumentPages.ts"
@@ -7,6 +8,7 @@ import { errorsPage } from "../docs/ErrorsPage.ts"
 import { groupIds, groups } from "../docs/OpenApi.ts"
 import { groupPage, overviewPage, searchIndex } from "../docs/ReferencePages.ts"
 import { toolsPage } from "../docs/ToolsPage.ts"
+import { localEntry } from "../LocalEntry.ts"
 import { publicPageHeaders } from "../Page.ts"
 import { serveFile, textFile } from "../StaticFile.ts"
 import { guideMarkdown, guidePage, llmsText, robotsText } from "./Guide.ts"
@@ -17,7 +19,9 @@ import { Totals } from "./Totals.ts"
 /** The site: what this is, how to begin, and the reference. Pages are made once, compressed, and the same for everybody. */
 export const SiteRoutes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { baseUrl, limits, loopback } = yield* Settings
+    const settings = yield* Settings
+    const { baseUrl, limits, localMode, loopback } = settings
+    const secret = yield* LocalSecret
     const totals = yield* Totals
 
     const groupOf = (id: string) => groups().find((group) => group.id === id)!
@@ -33,7 +37,7 @@ export const SiteRoutes = HttpRouter.use(
       "/docs/security": () => html(securityPage()),
       "/docs/search.json": () => textFile("application/json", searchIndex(limits)),
       "/llms.txt": () => textFile("text/plain; charset=utf-8", llmsText(baseUrl)),
-      "/llms.md": () => textFile("text/markdown; charset=utf-8", guideMarkdown(baseUrl, limits)),
+      "/llms.md": () => textFile("text/markdown; charset=utf-8", guideMarkdown({ baseUrl, limits, localMode })),
       "/robots.txt": () => textFile("text/plain; charset=utf-8", robotsText),
       ...Object.fromEntries(groupIds.map((id) => [`/docs/${id}`, () => html(groupPage(groupOf(id), baseUrl))]))
     }
@@ -47,13 +51,16 @@ export const SiteRoutes = HttpRouter.use(
     }
 
     const home = yield* Effect.cachedWithTTL(
-      Effect.map(totals.current, (totals) => html(homePage({ baseUrl, limits, totals }))),
+      Effect.map(totals.current, (totals) => html(homePage({ baseUrl, limits, localMode, totals }))),
       "1 minute"
     )
     yield* router.add(
       "GET",
       "/",
-      Effect.flatMap(home, (file) => serveFile(file, publicPageHeaders))
+      Effect.gen(function* () {
+        const entered = localEntry(yield* HttpServerRequest.HttpServerRequest, settings, secret)
+        return entered ?? (yield* serveFile(yield* home, publicPageHeaders))
+      })
     )
   })
 ).pipe(Layer.provide(Totals.layer))

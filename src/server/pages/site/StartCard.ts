@@ -1,19 +1,31 @@
 import { codeBlock } from "../CodeBlock.ts"
 
-/** The start with real requests. Its script takes over `#try`; without scripts the same calls stand there to copy. */
-export const startCard = (baseUrl: string): string => `<div class="start card" id="start" tabindex="-1">
+const askForKey = (baseUrl: string, localMode: boolean): string =>
+  `${localMode ? "sed 's/^/X-Local-Secret: /' data/local-secret |\n  " : ""}curl '${baseUrl}/auth/magic-link' ${localMode ? "-H @- " : ""}\\\n  -H 'Content-Type: application/json' \\\n  -d '{"email":"you@example.com"}'`
+
+const printedMail = `<p class="small muted">This service runs for its own machine and sends no mail: it prints mails in the terminal that it was started in. Open the address that it printed there, which ends with <code>/?local=</code> and a secret, and the key is made on this page.</p>
+`
+
+/**
+ * The start with real requests. Its script takes over `#try`; without scripts the same calls stand there to copy. In local
+ * mode the card says where mails are, and how a browser is shown them.
+ */
+export const startCard = (
+  baseUrl: string,
+  localMode: boolean
+): string => `<div class="start card" id="start" tabindex="-1">
 <h2>Store your first row</h2>
 <noscript>
-<p>These lines do it in a terminal. The mail holds a link to your key.</p>
-${codeBlock("1. Ask for a key", `curl '${baseUrl}/auth/magic-link' \\\n  -H 'Content-Type: application/json' \\\n  -d '{"email":"you@example.com"}'`)}
+<p>These lines do it in a terminal. ${localMode ? "With the start secret from the service's folder, the answer holds a link to your key." : "The mail holds a link to your key."}</p>
+${codeBlock("1. Ask for a key", askForKey(baseUrl, localMode))}
 ${codeBlock("2. Add a row", `curl '${baseUrl}/v1/notes' \\\n  -H 'Authorization: Bearer svc_live_…' \\\n  -H 'Content-Type: application/json' \\\n  -d '{"text":"hello"}'`)}
 </noscript>
-<div id="try" hidden>
+<div id="try"${localMode ? " data-local" : ""} hidden>
 <form id="ask">
 <label for="email">Your e-mail address</label>
 <div class="field-row"><input id="email" name="email" type="email" autocomplete="email" required placeholder="you@example.com" aria-describedby="ask-hint"><button class="primary">Mail me a key</button></div>
 <p class="small muted" id="ask-hint">One link by mail, no password. Have a key? <button class="link" type="button" id="have-key">Paste it</button></p>
-</form>
+${localMode ? printedMail : ""}</form>
 <form id="use" hidden>
 <label for="key">Your API key</label>
 <div class="field-row"><input id="key" name="key" autocomplete="off" autocapitalize="none" spellcheck="false" required pattern="\\s*svc_live_[a-z0-9]+_[A-Za-z0-9]+\\s*" placeholder="svc_live_…" title="A key begins with svc_live_" aria-describedby="use-hint"><button class="primary">Use this key</button></div>
