@@ -1,7 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { execFile } from "node:child_process"
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { createServer, type Server } from "node:net"
+import { join } from "node:path"
 import { promisify } from "node:util"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { makeProxy } from "./support/DatabaseProxy.ts"
@@ -172,6 +174,53 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         assert.notInclude(link.text, "token")
         yield* Deferred.await(called).pipe(Effect.timeout("10 seconds"))
         assert.notInclude(service.output(), "hunter2")
+      }),
+    seconds
+  )
+
+  it.effect(
+    "keeps its start secret over restarts, beside the database of DATABASE_URL too, and for its own user alone",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const folder = yield* makeFolder
+        const variables = { DATABASE_URL: url, DATA_DIR: join(folder, "data") }
+        const secrets: Array<string | undefined> = []
+        for (let start = 0; start < 2; start++) {
+          const service = yield* startService(variables)
+          secrets.push(/\?local=(\S+)/.exec(service.output())?.[1])
+          yield* service.signal("SIGTERM")
+          yield* service.ended
+        }
+        const file = join(folder, "data/local-secret")
+        assert.deepStrictEqual(secrets, [readFileSync(file, "utf8"), readFileSync(file, "utf8")])
+        assert.isAtLeast(Buffer.from(secrets[0]!.replace("svc_local_", ""), "base64url").length, 24)
+        assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+        assert.deepStrictEqual(readdirSync(join(folder, "data")), ["local-secret"])
+        chmodSync(file, 0o640)
+        const output = yield* refused(variables)
+        assert.include(output, `The start secret in ${file} is not used: `)
+        assert.notInclude(output, secrets[0]!)
+      }),
+    seconds
+  )
+
+  it.effect(
+    "makes no start secret where it serves others",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* DatabaseUrl
+        const elsewhere: ReadonlyArray<Record<string, string>> = [
+          { HOST: "0.0.0.0" },
+          { SMTP_URL: "smtp://127.0.0.1:1" },
+          { BASE_URL: "https://memory.example.com", MAIL_TO_STDOUT: "true" }
+        ]
+        for (const variables of elsewhere) {
+          const folder = yield* makeFolder
+          const service = yield* startService({ DATABASE_URL: url, DATA_DIR: folder, ...variables })
+          assert.isEmpty(readdirSync(folder))
+          assert.notInclude(service.output(), "local=")
+        }
       }),
     seconds
   )

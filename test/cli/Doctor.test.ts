@@ -1,10 +1,12 @@
 import { assert, it as plain, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { chmodSync, existsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { SMTPServer } from "smtp-server"
 import { agentMemory, hasTerminal, inTerminal } from "../support/CommandLine.ts"
 import { DatabaseUrl } from "../support/Database.ts"
 import { connect, newClient, newPerson } from "../support/OAuth.ts"
-import { freePort, startService } from "../support/ServiceProcess.ts"
+import { freePort, makeFolder, startService } from "../support/ServiceProcess.ts"
 import { serviceLayer } from "../support/TestService.ts"
 
 interface Finding {
@@ -165,6 +167,27 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
       assert.strictEqual(exposed.found("database").status, "ok")
       yield* startService({ DATABASE_URL: url }, port)
       assert.isTrue((yield* examine({ PORT: String(port), DATABASE_URL: url })).healthy)
+    })
+  )
+
+  it.effect("says where the start secret is, and what to do where it can't be used", () =>
+    Effect.gen(function* () {
+      const folder = yield* makeFolder
+      const file = join(folder, "local-secret")
+      const mail = Effect.map(
+        examine({ DATABASE_URL: "postgres://127.0.0.1:1/b", PORT: "1", DATA_DIR: folder }),
+        ({ found }) => found("mail")
+      )
+      assert.deepInclude(yield* mail, { status: "ok" })
+      assert.include((yield* mail).detail, `the secret in ${file}`)
+      assert.isFalse(existsSync(file))
+      writeFileSync(file, `svc_local_${"a".repeat(43)}`)
+      chmodSync(file, 0o644)
+      const open = yield* mail
+      assert.strictEqual(open.status, "failed")
+      assert.include(open.detail, "its mode is 644")
+      assert.include(open.fix, "Delete the file; the next start makes a new secret.")
+      assert.notInclude(JSON.stringify(open), "aaaa")
     })
   )
 

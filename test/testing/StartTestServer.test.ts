@@ -86,6 +86,20 @@ describe("startTestServer", () => {
     assert.strictEqual((await call(server, "/auth/verify", { token: late })).status, 401)
   })
 
+  it("answers a sign-in with its link to whoever sends its start secret", async () => {
+    const ask = async (headers: Record<string, string>) => {
+      const response = await fetch(`${server.url}/auth/magic-link`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify({ email: "ann@example.com" })
+      })
+      return (await response.json()) as Record<string, unknown>
+    }
+    const shown = await ask({ "x-local-secret": server.localSecret ?? "" })
+    assert.isTrue(String(shown["dev_magic_link"]).startsWith(`${server.url}/sign-in?token=`))
+    assert.doesNotHaveAnyKeys(await ask({}), ["dev_magic_link"])
+  })
+
   it("keeps the code that is mailed to whoever signs in in a browser", async () => {
     const response = await fetch(`${server.url}/sign-in/email`, {
       method: "POST",

@@ -1,10 +1,14 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { serviceLayer } from "../../support/TestService.ts"
+import { localHeaders, localSecret, serviceLayer } from "../../support/TestService.ts"
 import { assertProblem } from "../wire/Wire.ts"
 import { askForCode, newEmail, newVisitor, nextMail } from "./Visitor.ts"
 
-const local = { host: "localhost:4321" }
+const here = { host: "localhost:4321" }
+
+/** What a request of the person who started the service has. */
+const owner = Effect.map(localHeaders, (secret) => ({ ...here, ...secret }))
+
 const form = { "content-type": "application/x-www-form-urlencoded" }
 
 layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }), {
@@ -13,6 +17,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
 })("A sign-in in the browser of a service for its own machine", (it) => {
   it.effect("shows code and link on its page, as no mail is sent, and neither in an address", () =>
     Effect.gen(function* () {
+      const local = yield* owner
       const visitor = newVisitor()
       const answer = yield* askForCode(visitor, newEmail(), "/connections", local)
       assert.strictEqual(answer.headers["location"], "/sign-in/code")
@@ -31,6 +36,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
 
   it.effect("has cookies that work without https, and are otherwise as strict", () =>
     Effect.gen(function* () {
+      const local = yield* owner
       const visitor = newVisitor()
       yield* askForCode(visitor, newEmail(), "/connections", local)
       yield* visitor.post("/sign-in/code", { code: (yield* nextMail).code }, local)
@@ -46,6 +52,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
   for (const name of ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"]) {
     it.effect(`shows neither to a request that came with ${name}`, () =>
       Effect.gen(function* () {
+        const local = yield* owner
         const visitor = newVisitor()
         const forwarded = { ...local, [name]: "127.0.0.1" }
         yield* askForCode(visitor, newEmail(), "/connections", forwarded)
@@ -68,18 +75,59 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
     )
   }
 
+  it.effect("P45 shows neither to a browser without the start secret, and says where they are", () =>
+    Effect.gen(function* () {
+      const local = yield* owner
+      const wrong = { ...here, "x-local-secret": `${yield* localSecret}x` }
+      for (const headers of [here, wrong]) {
+        const visitor = newVisitor()
+        yield* askForCode(visitor, newEmail(), "/connections", headers)
+        const { code, token } = yield* nextMail
+        const cookie = visitor.cookies.get("agent_memory_sign_in")!
+        assert.match(cookie, /^[\w-]{43}$/)
+        // Not even where the cookie holds them, as after the browser's cookie of the secret has gone.
+        const direct = newVisitor()
+        direct.cookies.set("agent_memory_sign_in", `${cookie}.${token}.${code}`)
+        for (const page of [
+          yield* visitor.get("/sign-in/code", headers),
+          yield* visitor.get("/sign-in/code", local),
+          yield* direct.get("/sign-in/code", headers),
+          yield* direct.post("/sign-in/code", { code: "" }, headers)
+        ]) {
+          assert.include(page.text, "in the terminal of this service")
+          assert.include(page.text, "<code>/?local=</code>")
+          assert.notInclude(page.text, code)
+          assert.notInclude(page.text, token)
+        }
+        assert.strictEqual((yield* visitor.post("/sign-in/code", { code }, headers)).status, 303)
+      }
+    })
+  )
+
+  it.effect("shows code and link to a browser that opened the address of the start, and keeps it out of others", () =>
+    Effect.gen(function* () {
+      const visitor = newVisitor()
+      const entered = yield* visitor.get(`/?local=${yield* localSecret}`, here)
+      assert.strictEqual(entered.status, 303)
+      yield* askForCode(visitor, newEmail(), "/connections", here)
+      const { code } = yield* nextMail
+      assert.include((yield* visitor.get("/sign-in/code", here)).text, `<code>${code}</code>`)
+    })
+  )
+
   for (const host of ["example.com", "localhost.example.com", "192.168.1.1:3000", "127.0.0.1@example.com"]) {
     it.effect(`refuses the host "${host}" on each of its addresses`, () =>
       Effect.gen(function* () {
+        const local = yield* owner
         const visitor = newVisitor()
         yield* askForCode(visitor, newEmail(), "/connections", local)
         const { code, token } = yield* nextMail
         const answers = [
-          yield* askForCode(visitor, newEmail(), "/connections", { host }),
-          yield* visitor.get("/sign-in/code", { host }),
-          yield* visitor.post("/sign-in/code", { code }, { host }),
-          yield* visitor.get(`/sign-in?token=${token}`, { host }),
-          yield* visitor.post("/sign-in", { token }, { ...form, host })
+          yield* askForCode(visitor, newEmail(), "/connections", { ...local, host }),
+          yield* visitor.get("/sign-in/code", { ...local, host }),
+          yield* visitor.post("/sign-in/code", { code }, { ...local, host }),
+          yield* visitor.get(`/sign-in?token=${token}`, { ...local, host }),
+          yield* visitor.post("/sign-in", { token }, { ...local, ...form, host })
         ]
         for (const answer of answers) {
           assertProblem(answer, 421, "misdirected_request")
@@ -98,6 +146,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", SMTP_URL: "smtp://127.0.
 })("A sign-in on this machine with real mail", (it) => {
   it.effect("shows neither code nor link", () =>
     Effect.gen(function* () {
+      const local = yield* owner
       const visitor = newVisitor()
       yield* askForCode(visitor, newEmail(), "/connections", local)
       const { code, token } = yield* nextMail

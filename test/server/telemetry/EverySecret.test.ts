@@ -5,7 +5,7 @@ import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { otlpCollector, Terminal } from "../../support/Captured.ts"
 import { callTool, callToolText, newConnection } from "../../support/Mcp.ts"
 import { storedText } from "../../support/StoredText.ts"
-import { bodyOf, request, serviceLayer } from "../../support/TestService.ts"
+import { bodyOf, localSecret, request, serviceLayer } from "../../support/TestService.ts"
 import { makeLinks } from "../links/LinkCalls.ts"
 import { operations, type Sample } from "../wire/Operations.ts"
 import { jsonOf, wire } from "../wire/Wire.ts"
@@ -55,6 +55,16 @@ const useEverything = Effect.gen(function* () {
   for (const path of ["/sign-in?token=", "/view/", "/download/", "/v1/_keys/", "/nowhere/"]) {
     answers.push((yield* request("GET", path + links.at(-1)!)).text.replaceAll(links.at(-1)!, ""))
   }
+
+  const local = yield* localSecret
+  secrets.push(local)
+  const asked = [
+    yield* request("GET", `/?local=${local}`),
+    yield* request("GET", `/?local=${local}x`),
+    yield* request("GET", `/nowhere?a=b&local=${local}`),
+    yield* request("GET", "/", { headers: { "x-local-secret": local, cookie: `agent_memory_local_3000=${local}` } })
+  ]
+  for (const answer of asked) answers.push(answer.text)
 
   const made = yield* makeLinks(key, "row", { table: "notes", id })
   secrets.push(made.view.split("/").at(-1)!, made.download.split("/").at(-1)!)

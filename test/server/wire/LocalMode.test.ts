@@ -1,10 +1,16 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { localHeaders, localSecret, newAccount, serviceLayer } from "../../support/TestService.ts"
 import { assertProblem, jsonOf, raw, wire } from "./Wire.ts"
 
 const askForLink = (headers: Record<string, string>) =>
   wire("POST", "/auth/magic-link", { body: `{"email":"ada${Math.random()}@example.com"}`, headers })
+
+/** Asks as the person does who started the service, where it has a start secret. */
+const askAsOwner = (headers: Record<string, string>) =>
+  Effect.flatMap(localHeaders, (secret) => askForLink({ ...secret, ...headers }))
+
+const told = ["ok", "expires_at"]
 
 const local = [
   "localhost",
@@ -38,7 +44,7 @@ layer(serviceLayer({ LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }))("A service
   for (const host of local) {
     it.effect(`answers for the host ${host}, and shows the link at BASE_URL whatever the host is`, () =>
       Effect.gen(function* () {
-        const answer = yield* askForLink({ host })
+        const answer = yield* askAsOwner({ host })
         assert.match(String(jsonOf(answer)["dev_magic_link"]), /^http:\/\/localhost:3000\/sign-in\?token=/)
       })
     )
@@ -62,7 +68,7 @@ layer(serviceLayer({ LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }))("A service
         ]
         for (const [method, path, body] of requests) {
           for (const key of [undefined, apiKey]) {
-            const answer = yield* wire(method, path, { key, body, headers: { host } })
+            const answer = yield* wire(method, path, { key, body, headers: { host, ...(yield* localHeaders) } })
             assertProblem(answer, 421, "misdirected_request")
             assert.notInclude(answer.text, "dev_magic_link")
           }
@@ -78,12 +84,50 @@ layer(serviceLayer({ LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }))("A service
     it.effect(`does not show the link to a request that came with ${name}`, () =>
       Effect.gen(function* () {
         for (const value of ["127.0.0.1", "localhost", ""]) {
-          const answer = yield* askForLink({ [name]: value })
-          assert.deepStrictEqual(Object.keys(jsonOf(answer)), ["ok", "expires_at"], answer.text)
+          const answer = yield* askAsOwner({ [name]: value })
+          assert.deepStrictEqual(Object.keys(jsonOf(answer)), told, answer.text)
         }
       })
     )
   }
+
+  it.effect("P45 shows the link to nobody without the start secret, wherever else a request has it", () =>
+    Effect.gen(function* () {
+      const secret = yield* localSecret
+      const others: ReadonlyArray<Record<string, string>> = [
+        {},
+        { "x-local-secret": "" },
+        { "x-local-secret": secret.slice(0, -1) },
+        { "x-local-secret": `${secret}x` },
+        { "x-local-secret": `${secret}, ${secret}` },
+        { "x-local-secret": secret.toUpperCase() },
+        { authorization: `Bearer ${secret}` },
+        { cookie: "agent_memory_local_3000=" },
+        { cookie: `agent_memory_local_3000=${secret.slice(0, -1)}x` },
+        { cookie: `agent_memory_local_3001=${secret}` },
+        { cookie: `agent_memory_session=${secret}` }
+      ]
+      for (const headers of others) {
+        const answer = yield* askForLink(headers)
+        assert.deepStrictEqual(Object.keys(jsonOf(answer)), told, JSON.stringify(headers))
+        assert.strictEqual(answer.status, 200)
+      }
+    })
+  )
+
+  it.effect("shows the link to who has the start secret, in the header or in the cookie", () =>
+    Effect.gen(function* () {
+      const secret = yield* localSecret
+      const known: ReadonlyArray<Record<string, string>> = [
+        { "x-local-secret": secret },
+        { cookie: `agent_memory_local_3000=${secret}` },
+        { cookie: `other=1; agent_memory_local_3000=${secret}`, "x-local-secret": "wrong" }
+      ]
+      for (const headers of known) {
+        assert.deepStrictEqual(Object.keys(jsonOf(yield* askForLink(headers))), [...told, "dev_magic_link"])
+      }
+    })
+  )
 
   it.effect("refuses a request without a host, and one whose address names another", () =>
     Effect.gen(function* () {
@@ -108,11 +152,17 @@ const elsewhere: Record<string, Record<string, string>> = {
 
 for (const [what, variables] of Object.entries(elsewhere)) {
   layer(serviceLayer(variables))(`A service ${what}`, (it) => {
+    it.effect("has no start secret", () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* localSecret, "")
+      })
+    )
+
     it.effect("answers for any host, and never shows a link", () =>
       Effect.gen(function* () {
         for (const host of ["localhost", "127.0.0.1", "example.com"]) {
-          const answer = yield* askForLink({ host })
-          assert.deepStrictEqual(Object.keys(jsonOf(answer)), ["ok", "expires_at"])
+          const answer = yield* askAsOwner({ host })
+          assert.deepStrictEqual(Object.keys(jsonOf(answer)), told)
           assert.strictEqual((yield* wire("GET", "/health", { headers: { host } })).status, 200)
         }
       })
