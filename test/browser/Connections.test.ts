@@ -15,7 +15,7 @@ import {
 } from "../support/ConsentPages.ts"
 import { faultsOfLooks } from "../support/Looks.ts"
 import { callMcp } from "../support/OAuth.ts"
-import { BaseUrl, serviceLayer } from "../support/TestService.ts"
+import { BaseUrl, localSecret, serviceLayer } from "../support/TestService.ts"
 import { press, run, see } from "../support/Viewer.ts"
 
 // Without a mail server the service is for its own machine.
@@ -23,7 +23,9 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
   it.effect("are let in without a mail, as the page of the code shows what it would hold", () =>
     Effect.gen(function* () {
       const client = yield* startClient()
+      const { url } = yield* BaseUrl
       const { complaints, page } = yield* (yield* Browser).visit()
+      yield* open(page, `${url}/?local=${yield* localSecret}`)
       yield* open(page, client.address)
       yield* askForMail(page, newEmail())
       yield* see(page, "This service sends no mail, as it runs for this machine alone.")
@@ -42,6 +44,7 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
       const { url } = yield* BaseUrl
       const client = yield* startClient()
       const { page } = yield* (yield* Browser).visit()
+      yield* open(page, `${url}/?local=${yield* localSecret}`)
       yield* open(page, client.address)
       yield* askForMail(page, newEmail())
       const link = page.getByRole("complementary").getByRole("link")

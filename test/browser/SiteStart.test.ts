@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Accounts } from "../../src/server/accounts/Accounts.ts"
 import { Browser, browserSuite } from "../support/Browser.ts"
-import { BaseUrl, newAccount, request, serviceLayer } from "../support/TestService.ts"
+import { BaseUrl, localSecret, newAccount, request, serviceLayer } from "../support/TestService.ts"
 
 const run = <A>(step: () => Promise<A>) => Effect.promise(step)
 
@@ -12,7 +12,8 @@ browserSuite("A first visit", serviceLayer(), (it) => {
     Effect.gen(function* () {
       const { url } = yield* BaseUrl
       const { complaints, page } = yield* (yield* Browser).visit()
-      yield* run(() => page.goto(url))
+      const secret = yield* localSecret
+      yield* run(() => page.goto(`${url}/?local=${secret}`))
       yield* run(() => page.getByLabel("Your e-mail address").fill("ada@example.com"))
       yield* run(() => page.getByRole("button", { name: "Mail me a key" }).click())
       yield* run(() => page.getByLabel("A row for the table notes").fill('{"text":"<b>hello</b>","n":1.10}'))

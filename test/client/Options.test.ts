@@ -6,9 +6,9 @@ import { nobodysUrl, withFaults } from "../support/FaultyServer.ts"
 
 const apiKey = "svc_live_abcdefghijklmnopqrst_0123456789012345678901234567890123456789abc"
 
-const refused = (options: object): AgentMemoryError => {
+const refusal = (make: () => unknown): AgentMemoryError => {
   try {
-    createClient(options as ClientOptions)
+    make()
   } catch (error) {
     assert.instanceOf(error, AgentMemoryError)
     assert.strictEqual(error.code, "invalid_options")
@@ -16,6 +16,8 @@ const refused = (options: object): AgentMemoryError => {
   }
   return assert.fail("accepted")
 }
+
+const refused = (options: object) => refusal(() => createClient(options as ClientOptions))
 
 /** Lets the code run as in a page that has these globals. */
 const inPage = (globals: Record<string, unknown>, run: () => void): void => {
@@ -59,6 +61,14 @@ describe("createClient", () => {
       assert.include(error.message, reason)
       assert.notInclude(error.message, "secret")
       assert.notInclude(error.message, apiKey)
+    }
+  })
+
+  it("refuses a start secret that can't be sent, and does not show it", () => {
+    for (const localSecret of ["", "svc_local_abc\n", "svc_local abc"]) {
+      const error = refusal(() => createSignIn({ localSecret }))
+      assert.match(error.message, /^localSecret is empty, or holds white space/)
+      assert.notInclude(error.message, "abc")
     }
   })
 
