@@ -23,7 +23,7 @@ export const Patch = exactJson(
 export const FilterObject = exactJson(
   "Filter",
   { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } },
-  'Field names with the values they must have, by type and value: `{"status": "open"}`.'
+  'Field names with the values they must have, by type and value: `{"status": "open"}`. At most 50 fields, and 16 KB.'
 )
 
 /** A live row with its system fields (specification section 2.2). */
@@ -76,7 +76,7 @@ export const refusedIdempotencyKey = {
 export const filterQuery = {
   filter: Schema.optionalKey(
     Schema.String.annotate({
-      description: 'A JSON object of equal values, URL-encoded: `{"status":"open"}`.',
+      description: 'A JSON object of equal values, URL-encoded: `{"status":"open"}`. At most 50 fields, and 16 KB.',
       examples: ['{"status":"open"}']
     })
   )

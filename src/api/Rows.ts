@@ -118,7 +118,8 @@ export class RowsApi extends HttpApiGroup.make("rows")
         "Read rows",
         "Reads the rows of a table that match the filter, sorted by a field or in insertion order. " +
           "`has_more` tells that the limit cut rows off. Sorting puts numbers first, then strings, false, true, " +
-          "arrays and objects; null and missing fields come last in both directions."
+          "arrays and objects; null and missing fields come last in both directions. Equal ones stay in insertion order; " +
+          "by `-created_at` and `-updated_at` the last inserted of one moment comes first."
       )
     ),
     HttpApiEndpoint.post("add", "/:table", {

@@ -23,12 +23,25 @@ export interface Filter {
   readonly fields: FieldFilter
 }
 
+/** The most fields that a filter may compare, and how long it may be. */
+const maxConditions = 50
+const maxFilterBytes = 16_384
+
 const isScalar = (value: string): boolean => value[0] !== "{" && value[0] !== "["
 
-/** Reads a filter from its JSON object. `at` is where it stands in the request, for the places that errors name. */
+/**
+ * Reads a filter from its JSON object: of at most 50 fields and 16,384 bytes. `at` is where it stands in the request, for the
+ * places that errors name.
+ */
 export const parseFilter = (text: JsonText, at: string): Result.Result<Filter, InvalidRequest> => {
   if (text.text[0] !== "{") return Result.fail(invalid(at, "must be a JSON object of field names and values"))
+  if (text.bytes > maxFilterBytes) {
+    return Result.fail(invalid(at, `may have ${maxFilterBytes} bytes, and has ${text.bytes}; compare shorter values`))
+  }
   const fields = members(text)
+  if (fields.length > maxConditions) {
+    return Result.fail(invalid(at, `may compare ${maxConditions} fields, and compares ${fields.length}`))
+  }
   const nested = fields.find((field) => !isScalar(field.value))
   if (nested !== undefined) {
     return Result.fail(

@@ -1,7 +1,10 @@
 import { encodeText } from "./facets/EncodeText.ts"
 import type { Filter } from "./Filter.ts"
 
-/** A field to sort by; ties and fields that compare equal stay in insertion order. */
+/**
+ * A field to sort by. Rows that compare equal stay in insertion order; those of equal `created_at` or `updated_at` are in
+ * reverse insertion order where the sort is descending, so that the newest come first.
+ */
 export interface Sort {
   readonly field: string
   /** The field's name as the stored facets have it. */

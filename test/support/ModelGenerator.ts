@@ -55,7 +55,9 @@ export const randomOperation = (
       kind: "query",
       table,
       ...(random(2) === 0 && { filter: random(6) === 0 ? {} : filter(random, model, table) }),
-      ...(random(3) > 0 && { sort: (random(2) === 0 ? "-" : "") + pick(random, [...NAMES, "absent"]) }),
+      ...(random(3) > 0 && {
+        sort: (random(2) === 0 ? "-" : "") + pick(random, [...NAMES, "absent", ...(restOnly ? ["created_at"] : [])])
+      }),
       ...(random(2) === 0 && { limit: 1 + random(4) })
     }
   }

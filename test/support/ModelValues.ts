@@ -122,10 +122,21 @@ const compare = (a: Json, b: Json): number => {
 /** Behind every value, in both directions: null, then a missing field. */
 const last = (row: Fields, field: string): number => (!Object.hasOwn(row, field) ? 2 : row[field] === null ? 1 : 0)
 
+/** Times of the model come after those that an import brings. */
+const compareTimes = (a: string, b: string): number => {
+  const [left, right] = [a, b].map((time) => (time.startsWith("@") ? Number(time.slice(1)) : Date.parse(time) - 1e15))
+  return left! - right!
+}
+
 export const sorted = (rows: ReadonlyArray<Fields>, sort: string | undefined): ReadonlyArray<Fields> => {
   if (sort === undefined) return rows
   const descending = sort.startsWith("-")
   const field = descending ? sort.slice(1) : sort
+  // Of one moment, the last inserted is the newest.
+  if (field === "created_at") {
+    const inserted = descending ? rows.toReversed() : rows
+    return inserted.toSorted((a, b) => (descending ? -1 : 1) * compareTimes(a[field] as string, b[field] as string))
+  }
   return rows.toSorted((a, b) => {
     if (last(a, field) !== 0 || last(b, field) !== 0) return last(a, field) - last(b, field)
     return (descending ? -1 : 1) * compare(a[field]!, b[field]!)

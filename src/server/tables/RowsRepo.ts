@@ -56,9 +56,11 @@ export class RowsRepo extends Context.Service<
         const direction = sql.literal(sort.descending ? "DESC" : "ASC")
         switch (sort.field) {
           case "id":
+            return sql`ORDER BY id ${direction}`
+          // Among rows of one moment, the newest first is the last inserted first.
           case "created_at":
           case "updated_at":
-            return sql`ORDER BY ${sql(sort.field)} ${direction}, seq`
+            return sql`ORDER BY ${sql(sort.field)} ${direction}, seq ${direction}`
           default:
             return sql`
               ORDER BY

@@ -18,6 +18,24 @@ const find = (key: string, parameters: Record<string, string>) =>
     return jsonOf<Rows>(answer)
   })
 
+const operations = ["query", "count", "delete", "update_where", "batch"] as const
+
+/** An operation with this filter, of those that take one. */
+const filtered = (key: string, operation: (typeof operations)[number], filter: string) => {
+  switch (operation) {
+    case "query":
+      return wire("GET", `/v1/t${search({ filter })}`, { key })
+    case "count":
+      return wire("GET", `/v1/t/count${search({ filter })}`, { key })
+    case "delete":
+      return wire("DELETE", "/v1/t", { key, body: `{"filter":${filter}}` })
+    case "update_where":
+      return wire("POST", "/v1/t/update_where", { key, body: `{"filter":${filter},"patch":{}}` })
+    case "batch":
+      return wire("POST", "/v1/t/batch", { key, body: `{"operations":[{"action":"delete","filter":${filter}}]}` })
+  }
+}
+
 const numbers = ({ rows }: Rows): ReadonlyArray<unknown> => rows.map(({ n }) => n)
 
 // Each row's `n` is its place in this list.
@@ -148,6 +166,33 @@ layer(serviceLayer())("An equality filter", (it) => {
         assert.strictEqual(count.text, `{"count":${expected.length}}`, text)
         if (expected.length > 0) continue
         assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: `{"filter":${text}}` })).text, '{"deleted":0}')
+      }
+    })
+  )
+
+  it.effect("compares at most 50 fields, wherever it stands", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const filterOf = (count: number) => `{${Array.from({ length: count }, (_, n) => `"f${n}":1`).join()}}`
+      assert.strictEqual((yield* filtered(key, "count", filterOf(50))).status, 200)
+      for (const operation of operations) {
+        const problem = assertProblem(yield* filtered(key, operation, filterOf(51)), 400, "invalid_request")
+        assert.match(pathsOf(problem)[0] ?? "", /^(filter|\/filter|\/operations\/0\/filter)$/)
+        assert.include(JSON.stringify(problem), "may compare 50 fields, and compares 51")
+      }
+    })
+  )
+
+  it.effect("has at most 16 KB, wherever it stands", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const filterOf = (bytes: number) => `{"f":"${"x".repeat(bytes - 8)}"}`
+      assert.strictEqual((yield* filtered(key, "delete", filterOf(16_384))).status, 200)
+      for (const operation of operations) {
+        // A query string has less room than a body.
+        if (operation === "query" || operation === "count") continue
+        const problem = assertProblem(yield* filtered(key, operation, filterOf(16_385)), 400, "invalid_request")
+        assert.include(JSON.stringify(problem), "may have 16384 bytes, and has 16385")
       }
     })
   )

@@ -129,6 +129,25 @@ layer(serviceLayer())("Sorting", (it) => {
     })
   )
 
+  it.effect("puts the last inserted first among rows of one moment, where the newest come first", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      yield* addAll(
+        key,
+        [0, 1, 2, 3].map((n) => `{"n":${n},"all":1}`)
+      )
+      const body = '{"filter":{"all":1},"patch":{"m":1},"allowMultiple":true}'
+      assert.strictEqual((yield* wire("POST", "/v1/t/update_where", { key, body })).status, 200)
+      const moments = (yield* query(key)).rows as unknown as ReadonlyArray<{ created_at: string; updated_at: string }>
+      for (const field of ["created_at", "updated_at"] as const) {
+        assert.strictEqual(new Set(moments.map((row) => row[field])).size, 1, "the rows are of one moment")
+        assert.deepStrictEqual(places(yield* query(key, { sort: field })), [0, 1, 2, 3])
+        assert.deepStrictEqual(places(yield* query(key, { sort: `-${field}` })), [3, 2, 1, 0])
+      }
+      assert.deepStrictEqual(places(yield* query(key, { sort: "-all" })), [0, 1, 2, 3])
+    })
+  )
+
   it.effect("a sort applies before the limit, and a filter before both", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
