@@ -127,10 +127,15 @@ export interface UsageLimits {
   readonly batch_operations: number
   readonly writes_per_minute: number
   readonly reads_per_minute: number
+  readonly account_writes_per_minute: number
+  readonly account_reads_per_minute: number
   readonly versions_per_row: number
   readonly version_days: number
   readonly version_storage_bytes: number
   readonly active_keys: number
+  readonly keys_per_hour: number
+  readonly revoked_key_days: number
+  readonly live_links: number
   readonly request_bytes: number
   readonly import_request_bytes: number
   readonly auth_request_bytes: number

@@ -11,10 +11,15 @@ const UsageLimits = Schema.Struct({
   batch_operations: count("Operations of one batch."),
   writes_per_minute: count("Writes of one key."),
   reads_per_minute: count("Reads of one key."),
+  account_writes_per_minute: count("Writes of the account, over all its keys, connections and links."),
+  account_reads_per_minute: count("Reads of the account, over all its keys, connections and links."),
   versions_per_row: count("Archived versions that are kept of a row."),
   version_days: count("Days that an archived version is kept."),
   version_storage_bytes: count("Archived versions of the account; beyond it the oldest go first."),
   active_keys: count("API keys that are not revoked."),
+  keys_per_hour: count("API keys that the account makes in an hour."),
+  revoked_key_days: count("Days that a revoked API key stays in the list."),
+  live_links: count("Links of the account that have not ended."),
   request_bytes: count("The body of a request."),
   import_request_bytes: count("The body of an import."),
   auth_request_bytes: count("The body of a request that signs in or makes a link."),
@@ -40,7 +45,7 @@ export const Usage = Schema.Struct({
   version_storage_bytes: count("Bytes of the archived versions."),
   limits: UsageLimits,
   remaining: Schema.Struct({ writes: Schema.Natural, reads: Schema.Natural }).annotate({
-    description: "What the key may send at once; this request is counted already."
+    description: "What the key may send at once, and its account as well; this request is counted already."
   })
 }).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type

@@ -1,6 +1,6 @@
 import { Config, Context, Data, Effect, Layer, Option, Result, type LogLevel, type Redacted } from "effect"
 import type { Limits } from "../domain/Limits.ts"
-import { accountLimits, historyLimits, requestLimits, signInLimits } from "./config/LimitSettings.ts"
+import { accountLimits, accountShare, historyLimits, requestLimits, signInLimits } from "./config/LimitSettings.ts"
 import {
   addressSettings,
   mailSettings,
@@ -23,7 +23,12 @@ export class ConfigProblem extends Data.TaggedError("ConfigProblem")<{ readonly 
 export interface ServiceLimits extends Limits {
   readonly writesPerMinute: number
   readonly readsPerMinute: number
+  readonly accountWritesPerMinute: number
+  readonly accountReadsPerMinute: number
   readonly activeKeys: number
+  readonly keysPerHour: number
+  readonly revokedKeyDays: number
+  readonly liveLinks: number
   readonly magicLinksPerEmailPerHour: number
   readonly magicLinksPerIpPerHour: number
   readonly verifiesPerIpPerHour: number
@@ -123,6 +128,10 @@ const mib = 1024 * 1024
 const importBytes = (storageBytes: number): number =>
   Math.min(256 * mib, Math.max(32 * mib, Math.ceil(storageBytes * 1.28)))
 
+/** What an account may send a minute, where one of its keys may send `perKey`. */
+const shareOf = (set: Option.Option<number>, perKey: number): number =>
+  Option.getOrElse(set, () => accountShare * perKey)
+
 /** The public origin of a service without `BASE_URL` that listens on a port. */
 export const localUrl = (port: number): string => `http://localhost:${port}`
 
@@ -163,6 +172,8 @@ const settings = Effect.gen(function* () {
     logFormat: logFormat ?? (process.stdout.isTTY ? "pretty" : "json"),
     limits: {
       ...limitValues.success,
+      accountWritesPerMinute: shareOf(limitValues.success.accountWritesPerMinute, limitValues.success.writesPerMinute),
+      accountReadsPerMinute: shareOf(limitValues.success.accountReadsPerMinute, limitValues.success.readsPerMinute),
       authRequestBytes: 16_384,
       importRequestBytes: importBytes(limitValues.success.storageBytes)
     }

@@ -1,9 +1,12 @@
-import { integer } from "./Setting.ts"
+import { derivedInteger, integer } from "./Setting.ts"
 
 const mib = 1024 * 1024
 const maxCount = 1_000_000_000
 const maxBytes = 1024 * 1024 * mib
 const maxRate = 1_000_000
+
+/** An account may send so many times what one of its keys may, unless it is set otherwise. */
+export const accountShare = 20
 
 /** What an account may hold. */
 export const accountLimits = {
@@ -21,6 +24,16 @@ export const accountLimits = {
   batchOperations: integer("LIMIT_BATCH_OPERATIONS", 100, [1, 10_000], { meaning: "Operations in a batch." }),
   activeKeys: integer("LIMIT_ACTIVE_KEYS", 100, [1, maxCount], {
     meaning: "Keys of an account that are not revoked."
+  }),
+  keysPerHour: integer("LIMIT_KEYS_PER_HOUR", 60, [1, maxRate], {
+    meaning: "Keys that an account makes in an hour; signing in is not counted."
+  }),
+  revokedKeyDays: integer("REVOKED_KEY_DAYS", 90, [1, 36_500], {
+    meaning: "How long a revoked key stays in the list of keys.",
+    unit: "days"
+  }),
+  liveLinks: integer("LIMIT_LIVE_LINKS", 1000, [1, maxCount], {
+    meaning: "Links of an account that have not ended. Each holds at most 16 KB of filter, sort or field name."
   })
 }
 
@@ -53,7 +66,15 @@ export const requestLimits = {
     meaning: "Writes a minute, for each key, each connection, and each link's saves. A batch is one."
   }),
   readsPerMinute: integer("LIMIT_READS_PER_MINUTE", 60, [1, maxRate], {
-    meaning: "Reads a minute, for each key and each connection."
+    meaning: "Reads a minute, for each key, each connection, and each link."
+  }),
+  accountWritesPerMinute: derivedInteger("LIMIT_ACCOUNT_WRITES_PER_MINUTE", [1, accountShare * maxRate], {
+    meaning: "Writes a minute of an account, over all its keys, connections and links together.",
+    otherwise: `${accountShare} times \`LIMIT_WRITES_PER_MINUTE\``
+  }),
+  accountReadsPerMinute: derivedInteger("LIMIT_ACCOUNT_READS_PER_MINUTE", [1, accountShare * maxRate], {
+    meaning: "Reads a minute of an account, over all its keys, connections and links together.",
+    otherwise: `${accountShare} times \`LIMIT_READS_PER_MINUTE\``
   }),
   mcpRequestsPerIpPerMinute: integer("LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE", 6000, [1, 100_000_000], {
     meaning:

@@ -55,22 +55,36 @@ export const setting = <A, B>(
   return { ...description, name, config, expected, fallback }
 }
 
+const wholeNumber = ([min, max]: readonly [min: number, max: number]) => ({
+  parse: (text: string): Option.Option<number> => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? Option.some(value) : Option.none()
+  },
+  expected: `a whole number from ${min} to ${max}`
+})
+
 /** A whole number within bounds. */
 export const integer = (
   name: string,
   unset: number,
-  [min, max]: readonly [min: number, max: number],
+  bounds: readonly [min: number, max: number],
   description: Description
-): Setting<number> =>
-  setting(name, {
+): Setting<number> => setting(name, { ...description, ...wholeNumber(bounds), unset })
+
+/** A whole number within bounds, whose default follows from other settings. */
+export const derivedInteger = (
+  name: string,
+  bounds: readonly [min: number, max: number],
+  description: Description & { readonly otherwise: string }
+): Setting<Option.Option<number>> => {
+  const { expected, parse } = wholeNumber(bounds)
+  return setting(name, {
     ...description,
-    parse: (text) => {
-      const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-      return value >= min && value <= max ? Option.some(value) : Option.none()
-    },
-    expected: `a whole number from ${min} to ${max}`,
-    unset
+    parse: (text) => Option.map(parse(text), Option.some),
+    expected,
+    unset: Option.none<number>()
   })
+}
 
 /** One of a few words. */
 export const choice = <const A extends string, const B>(

@@ -3,8 +3,9 @@ import { Digest } from "effect/crypto"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 import { Authentication, CallClass, CurrentKey } from "../../api/Authentication.ts"
 import * as Key from "../../domain/Key.ts"
-import { RateLimited, Unauthenticated } from "../../domain/Problem.ts"
-import { RateLimiter, rateLimitHeaders } from "../keys/RateLimiter.ts"
+import { Unauthenticated } from "../../domain/Problem.ts"
+import { rateLimited, rateLimitHeaders } from "../keys/Admission.ts"
+import { RateLimiter } from "../keys/RateLimiter.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 
@@ -38,14 +39,7 @@ export const AuthenticationLayer = Layer.effect(
           yield* HttpEffect.appendPreResponseHandler((_request, response) =>
             Effect.succeed(HttpServerResponse.setHeaders(response, headers))
           )
-          if (admission._tag === "Limited") {
-            return yield* new RateLimited({
-              detail: `This key may send ${admission.limit} ${callClass}s a minute.`,
-              hint: `Wait \`retry_after\` seconds. ${fewer[callClass]}`,
-              limit: admission.limit,
-              retry_after: admission.retryAfter
-            })
-          }
+          if (admission._tag === "Limited") return yield* rateLimited(admission, "key", fewer[callClass])
           const record = yield* CurrentRequest
           record.accountId = admission.key.accountId
           record.keyId = admission.key.id

@@ -24,9 +24,12 @@ const epsilon = 1e-6
 export const remaining = ({ burst, interval }: Pace, ahead: number): number =>
   Math.max(0, Math.floor(burst - (ahead * 1_000_000) / interval + epsilon))
 
-/** In how many whole seconds the next token is there. */
-export const retryAfter = ({ burst, interval }: Pace, ahead: number): number =>
-  Math.max(1, Math.ceil(ahead - ((burst - 1) * interval) / 1_000_000 - epsilon))
+/** In how many seconds the next token is there; not above 0 where one is. */
+export const wait = ({ burst, interval }: Pace, ahead: number): number =>
+  ahead - ((burst - 1) * interval) / 1_000_000 - epsilon
+
+/** In how many whole seconds a bucket that has refused has the next token. */
+export const retryAfter = (pace: Pace, ahead: number): number => Math.max(1, Math.ceil(wait(pace, ahead)))
 
 const capacity = 100_000
 
@@ -43,18 +46,32 @@ export const make = () => {
 
   const aheadOf = (bucket: string): number => Math.max(0, (full.get(bucket) ?? 0) - latest)
 
-  return {
-    take: (bucket: string, { burst, interval }: Pace, now: Date): Verdict => {
-      advance(now.getTime())
+  /** Takes a token of every bucket, or none of any; `ahead` tells of each in how many seconds it is full again. */
+  const takeAll = (
+    wanted: ReadonlyArray<{ readonly bucket: string; readonly pace: Pace }>,
+    now: Date
+  ): { readonly allowed: boolean; readonly ahead: ReadonlyArray<number> } => {
+    advance(now.getTime())
+    const states = wanted.map(({ bucket, pace: { burst, interval } }) => {
       const step = interval / 1000
       const before = aheadOf(bucket)
-      const allowed = before + step <= step * burst + epsilon
-      const ahead = allowed ? before + step : before
+      return { bucket, before, after: before + step, fits: before + step <= step * burst + epsilon }
+    })
+    const allowed = states.every(({ fits }) => fits)
+    for (const { after, before, bucket } of states) {
       full.delete(bucket)
-      full.set(bucket, latest + ahead)
+      full.set(bucket, latest + (allowed ? after : before))
       if (full.size > capacity) full.delete(full.keys().next().value ?? bucket)
-      return { allowed, ahead: ahead / 1000, now }
+    }
+    return { allowed, ahead: states.map(({ after, before }) => (allowed ? after : before) / 1000) }
+  }
+
+  return {
+    take: (bucket: string, pace: Pace, now: Date): Verdict => {
+      const { ahead, allowed } = takeAll([{ bucket, pace }], now)
+      return { allowed, ahead: ahead[0]!, now }
     },
+    takeAll,
     ahead: (bucket: string, now: Date): number => {
       advance(now.getTime())
       return aheadOf(bucket) / 1000

@@ -1,10 +1,14 @@
 import { Effect, Layer, Option, type Redacted } from "effect"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
-import { makeOver, type Owner, RateLimiter } from "./RateLimiter.ts"
+import type { RequestClass } from "./Admission.ts"
+import { makeOver, RateLimiter } from "./RateLimiter.ts"
 import { RateLimiterRepo } from "./RateLimiterRepo.ts"
 import * as RedisBuckets from "./RedisBuckets.ts"
 import { RedisLink, type RedisLost } from "./RedisLink.ts"
+
+/** The bucket of a key, connection or link; the account's own has the empty id. */
+const bucketOf = (id: string, wanted: RequestClass): string => `${id}:${wanted}`
 
 const layerRedisNoDeps = Layer.effect(
   RateLimiter,
@@ -12,18 +16,32 @@ const layerRedisNoDeps = Layer.effect(
     const repo = yield* RateLimiterRepo
     const link = yield* RedisLink
     const fallback = yield* RateLimiter
-    const ownerOf = ({ accountId, id }: Owner) => `${accountId}/${id}`
 
     const redis = makeOver(repo, (yield* Settings).limits, {
-      take: (owner, wanted, pace, now) =>
+      take: (owner, wanted, paces, now) =>
         Effect.map(
-          link.ask((send) => RedisBuckets.take(send, { owner: ownerOf(owner), name: wanted }, pace)),
-          (verdict) => ({ ...verdict, now })
+          link.ask((send) =>
+            RedisBuckets.take(send, owner.accountId, [
+              { name: bucketOf("", wanted), pace: paces.account },
+              { name: bucketOf(owner.id, wanted), pace: paces.own }
+            ])
+          ),
+          ({ ahead: [account = 0, own = 0], allowed }) => ({ allowed, ahead: { own, account }, now })
         ),
-      ahead: (owner) =>
+      ahead: ({ accountId, id }) =>
         Effect.map(
-          link.ask((send) => RedisBuckets.ahead(send, ownerOf(owner), ["write", "read"])),
-          ([write = 0, read = 0]) => ({ write, read })
+          link.ask((send) =>
+            RedisBuckets.ahead(send, accountId, [
+              bucketOf(id, "write"),
+              bucketOf("", "write"),
+              bucketOf(id, "read"),
+              bucketOf("", "read")
+            ])
+          ),
+          ([ownWrite = 0, accountWrite = 0, ownRead = 0, accountRead = 0]) => ({
+            write: { own: ownWrite, account: accountWrite },
+            read: { own: ownRead, account: accountRead }
+          })
         )
     })
 

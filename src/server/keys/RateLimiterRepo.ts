@@ -1,28 +1,44 @@
-import { Context, Effect, Layer, type Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountId } from "../../domain/Account.ts"
 import { KeyId } from "../../domain/Key.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { lockPatience } from "../sql/LockPatience.ts"
 import { refine } from "../sql/SqlFailure.ts"
+import type { Ahead, RequestClass, Verdict } from "./Admission.ts"
 
 const Class = Schema.Literals(["read", "write"])
-
-/** A bucket of `burst` tokens that gains one every `interval` microseconds. */
-const Pace = { burst: Schema.Int, interval: Schema.Int }
+const Pace = Schema.Struct({ burst: Schema.Int, interval: Schema.Int })
+const Paces = Schema.Struct({ own: Pace, account: Pace })
 
 const KeyRequest = Schema.Struct({ accountId: AccountId, hash: Schema.Uint8Array })
-const AdmitRequest = Schema.Struct({ ...KeyRequest.fields, class: Class, ...Pace })
-const SpendRequest = Schema.Struct({ accountId: AccountId, id: Schema.String, class: Class, ...Pace })
+const AdmitRequest = Schema.Struct({ ...KeyRequest.fields, class: Class, paces: Paces })
+const SpendRequest = Schema.Struct({ accountId: AccountId, id: Schema.String, class: Class, paces: Paces })
 const BucketRequest = Schema.Struct({ accountId: AccountId, id: Schema.String })
 
 const FoundKey = Schema.Struct({ id: KeyId, name: Schema.String, now: Schema.Date })
 
-/** `ahead`: how many seconds it takes until the bucket is full again. */
-const Verdict = Schema.Struct({ allowed: Schema.Boolean, ahead: Schema.Finite, now: Schema.Date })
+const verdictColumns = {
+  allowed: Schema.Boolean,
+  now: Schema.Date,
+  ahead: Schema.Finite,
+  account_ahead: Schema.Finite
+}
+const TakenRow = Schema.Struct(verdictColumns)
+const AdmittedRow = Schema.Struct({ id: KeyId, name: Schema.String, ...verdictColumns })
+const BucketRow = Schema.Struct({ key_id: Schema.String, class: Class, ahead: Schema.Finite })
 
-const Admitted = Schema.Struct({ ...FoundKey.fields, ...Verdict.fields })
-const Bucket = Schema.Struct({ class: Class, ahead: Schema.Finite })
+const verdictOf = ({ account_ahead, ahead, allowed, now }: typeof TakenRow.Type): Verdict => ({
+  allowed,
+  ahead: { own: ahead, account: account_ahead },
+  now
+})
+
+/** A key that was found, and whether its request is let in. */
+interface AdmittedKey extends Verdict {
+  readonly id: KeyId
+  readonly name: string
+}
 
 /** The statements that let a request in: on `api_keys` and on the unlogged `key_buckets`. */
 export class RateLimiterRepo extends Context.Service<
@@ -31,15 +47,11 @@ export class RateLimiterRepo extends Context.Service<
     readonly findKey: (
       request: typeof KeyRequest.Type
     ) => Effect.Effect<Option.Option<typeof FoundKey.Type>, Unavailable>
-    /** Finds the key and takes a token of its bucket, in one statement. */
-    readonly admit: (
-      request: typeof AdmitRequest.Type
-    ) => Effect.Effect<Option.Option<typeof Admitted.Type>, Unavailable>
-    /** Takes a token of a bucket whose owner was authenticated otherwise. */
-    readonly spend: (request: typeof SpendRequest.Type) => Effect.Effect<typeof Verdict.Type, Unavailable>
-    readonly buckets: (
-      request: typeof BucketRequest.Type
-    ) => Effect.Effect<ReadonlyArray<typeof Bucket.Type>, Unavailable>
+    /** Finds the key and takes a token from its bucket and its account's, in one statement. */
+    readonly admit: (request: typeof AdmitRequest.Type) => Effect.Effect<Option.Option<AdmittedKey>, Unavailable>
+    /** Takes a token from both buckets of what was authenticated otherwise. */
+    readonly spend: (request: typeof SpendRequest.Type) => Effect.Effect<Verdict, Unavailable>
+    readonly ahead: (request: typeof BucketRequest.Type) => Effect.Effect<Ahead, Unavailable>
     readonly now: Effect.Effect<Date, Unavailable>
   }
 >()("agent-memory/server/keys/RateLimiterRepo") {
@@ -70,81 +82,66 @@ export class RateLimiterRepo extends Context.Service<
         `
       })
 
-      // The generic cell rate algorithm: tat is when the bucket will be full again. The row's lock orders requests, so
-      // the clock is read behind it. RETURNING can't see the old row, so the verdict is stored. A refusal keeps tat.
+      // As the account's bucket is locked until the statement ends, that doesn't wait for the disk: a last_used_at that is
+      // lost in a crash was right to the minute before.
       const admit = SqlSchema.findOneOption({
         Request: AdmitRequest,
-        Result: Admitted,
-        execute: (request) => sql`
+        Result: AdmittedRow,
+        execute: ({ accountId, class: wanted, hash, paces: { account, own } }) => sql`
           WITH pace AS (
-            SELECT ${request.interval}::float8 * interval '1 microsecond' AS step,
-                   ${request.interval * request.burst}::float8 * interval '1 microsecond' AS span,
-                   set_config('lock_timeout', ${lockPatience}, true) AS patience
+            SELECT ${own.interval}::float8 * interval '1 microsecond' AS step,
+                   ${own.interval * own.burst}::float8 * interval '1 microsecond' AS span,
+                   ${account.interval}::float8 * interval '1 microsecond' AS account_step,
+                   ${account.interval * account.burst}::float8 * interval '1 microsecond' AS account_span,
+                   set_config('lock_timeout', ${lockPatience}, true) AS patience,
+                   set_config('synchronous_commit', 'off', true) AS haste
           ), found AS (
             SELECT key_id, name, last_used_at
             FROM api_keys
-            WHERE account_id = ${request.accountId} AND hash = ${request.hash} AND revoked_at IS NULL
-          ), bucket AS (
-            INSERT INTO key_buckets AS b (account_id, key_id, class, tat, allowed)
-            SELECT ${request.accountId}, found.key_id, ${request.class}, memory_now() + pace.step, true
-            FROM found, pace
-            ON CONFLICT (account_id, key_id, class) DO UPDATE SET (tat, allowed) = (
-              SELECT CASE WHEN next.tat <= next.now + pace.span THEN next.tat ELSE b.tat END,
-                     next.tat <= next.now + pace.span
-              FROM pace, (
-                SELECT clock.now, greatest(b.tat, clock.now) + pace.step AS tat
-                FROM pace, (SELECT memory_now() AS now OFFSET 0) AS clock
-                OFFSET 0
-              ) AS next
-            )
-            RETURNING b.tat, b.allowed, memory_now() AS now
+            WHERE account_id = ${accountId} AND hash = ${hash} AND revoked_at IS NULL
+          ), taken AS (
+            SELECT found.key_id, t.allowed, t.now, t.ahead, t.account_ahead
+            FROM pace, found, take_token(
+              ${accountId}, found.key_id, ${wanted}, pace.step, pace.span, pace.account_step, pace.account_span
+            ) AS t
           ), used AS (
             UPDATE api_keys
-            SET last_used_at = bucket.now
-            FROM found, bucket
-            WHERE api_keys.account_id = ${request.accountId} AND api_keys.key_id = found.key_id
-              AND (found.last_used_at IS NULL OR found.last_used_at < bucket.now - interval '59 seconds')
-              AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < bucket.now - interval '59 seconds')
+            SET last_used_at = taken.now
+            FROM found, taken
+            WHERE api_keys.account_id = ${accountId} AND api_keys.key_id = found.key_id
+              AND (found.last_used_at IS NULL OR found.last_used_at < taken.now - interval '59 seconds')
+              AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < taken.now - interval '59 seconds')
           )
-          SELECT found.key_id AS id, found.name, bucket.now, bucket.allowed,
-                 greatest(0, extract(epoch FROM bucket.tat - bucket.now))::float8 AS ahead
-          FROM found, bucket
+          SELECT found.key_id AS id, found.name, taken.allowed, taken.now, taken.ahead, taken.account_ahead
+          FROM found, taken
         `
       })
 
       const spend = SqlSchema.findOne({
         Request: SpendRequest,
-        Result: Verdict,
-        execute: (request) => sql`
+        Result: TakenRow,
+        execute: ({ accountId, class: wanted, id, paces: { account, own } }) => sql`
           WITH pace AS (
-            SELECT ${request.interval}::float8 * interval '1 microsecond' AS step,
-                   ${request.interval * request.burst}::float8 * interval '1 microsecond' AS span,
+            SELECT ${own.interval}::float8 * interval '1 microsecond' AS step,
+                   ${own.interval * own.burst}::float8 * interval '1 microsecond' AS span,
+                   ${account.interval}::float8 * interval '1 microsecond' AS account_step,
+                   ${account.interval * account.burst}::float8 * interval '1 microsecond' AS account_span,
                    set_config('lock_timeout', ${lockPatience}, true) AS patience
           )
-          INSERT INTO key_buckets AS b (account_id, key_id, class, tat, allowed)
-          SELECT ${request.accountId}, ${request.id}, ${request.class}, memory_now() + pace.step, true
-          FROM pace
-          ON CONFLICT (account_id, key_id, class) DO UPDATE SET (tat, allowed) = (
-            SELECT CASE WHEN next.tat <= next.now + pace.span THEN next.tat ELSE b.tat END,
-                   next.tat <= next.now + pace.span
-            FROM pace, (
-              SELECT clock.now, greatest(b.tat, clock.now) + pace.step AS tat
-              FROM pace, (SELECT memory_now() AS now OFFSET 0) AS clock
-              OFFSET 0
-            ) AS next
-          )
-          RETURNING b.allowed, memory_now() AS now,
-                    greatest(0, extract(epoch FROM b.tat - memory_now()))::float8 AS ahead
+          SELECT t.allowed, t.now, t.ahead, t.account_ahead
+          FROM pace, take_token(
+            ${accountId}, ${id}, ${wanted}, pace.step, pace.span, pace.account_step, pace.account_span
+          ) AS t
         `
       })
 
       const buckets = SqlSchema.findAll({
         Request: BucketRequest,
-        Result: Bucket,
+        Result: BucketRow,
         execute: ({ accountId, id }) => sql`
-          SELECT class, greatest(0, extract(epoch FROM tat - memory_now()))::float8 AS ahead
+          SELECT key_id, class, greatest(0, extract(epoch FROM tat - memory_now()))::float8 AS ahead
           FROM key_buckets
-          WHERE account_id = ${accountId} AND key_id = ${id}
+          WHERE account_id = ${accountId} AND key_id IN ('', ${id})
         `
       })
 
@@ -156,9 +153,23 @@ export class RateLimiterRepo extends Context.Service<
 
       return RateLimiterRepo.of({
         findKey: (request) => refine(findKey(request)),
-        admit: (request) => refine(admit(request)),
-        spend: (request) => refine(spend(request)),
-        buckets: (request) => refine(buckets(request)),
+        admit: (request) =>
+          refine(
+            Effect.map(
+              admit(request),
+              Option.map((row) => ({ id: row.id, name: row.name, ...verdictOf(row) }))
+            )
+          ),
+        spend: (request) => refine(Effect.map(spend(request), verdictOf)),
+        ahead: (request) =>
+          refine(
+            Effect.map(buckets(request), (rows) => {
+              const of = (owner: string, wanted: RequestClass) =>
+                rows.find((row) => row.key_id === owner && row.class === wanted)?.ahead ?? 0
+              const both = (wanted: RequestClass) => ({ own: of(request.id, wanted), account: of("", wanted) })
+              return { write: both("write"), read: both("read") }
+            })
+          ),
         now: refine(Effect.map(now(), (row) => row.now))
       })
     })

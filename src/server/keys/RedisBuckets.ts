@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import type { Pace, Verdict } from "./Buckets.ts"
+import type { Pace } from "./Buckets.ts"
 import type { Send } from "./RedisLink.ts"
 
 /** A Lua script; all its keys lie in one hash slot. */
@@ -11,22 +11,31 @@ interface Script {
 const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
- * The generic cell rate algorithm. A bucket holds when it will be full again, in microseconds of Redis' clock, and
- * vanishes when it is. A refusal keeps it. No bucket is further ahead than its burst, unless the clock was set back.
+ * Takes a token of every bucket, or of none: the generic cell rate algorithm. A bucket holds when it will be full again, in
+ * microseconds of Redis' clock, and vanishes when it is. No bucket is further ahead than its burst, unless the clock was
+ * set back. ARGV holds the interval and the burst of each.
  */
 const takeScript = script(`
 local time = redis.call("TIME")
 local now = time[1] * 1000000 + time[2]
-local interval = tonumber(ARGV[1])
-local span = interval * tonumber(ARGV[2])
-local full = tonumber(redis.call("GET", KEYS[1]) or "0")
-local ahead = math.min(math.max(full - now, 0), span)
-if ahead + interval > span then
-  return {0, ahead}
+local ahead = {}
+local allowed = 1
+for index, key in ipairs(KEYS) do
+  local interval = tonumber(ARGV[2 * index - 1])
+  local span = interval * tonumber(ARGV[2 * index])
+  local full = tonumber(redis.call("GET", key) or "0")
+  ahead[index] = math.min(math.max(full - now, 0), span)
+  if ahead[index] + interval > span then
+    allowed = 0
+  end
 end
-ahead = ahead + interval
-redis.call("SET", KEYS[1], string.format("%.0f", now + ahead), "PX", math.ceil(ahead / 1000))
-return {1, ahead}
+if allowed == 1 then
+  for index, key in ipairs(KEYS) do
+    ahead[index] = ahead[index] + tonumber(ARGV[2 * index - 1])
+    redis.call("SET", key, string.format("%.0f", now + ahead[index]), "PX", math.ceil(ahead[index] / 1000))
+  end
+end
+return {allowed, unpack(ahead)}
 `)
 
 const aheadScript = script(`
@@ -54,25 +63,41 @@ const run = async (
   return reply as ReadonlyArray<number>
 }
 
-const keyOf = (owner: string, name: string): string => `agent-memory:{${owner}}:${name}`
+// The account stands in braces, so that all of its buckets lie in one hash slot.
+const keyOf = (account: string, name: string): string => `agent-memory:{${account}}:${name}`
 
-/** Takes a token of an owner's bucket, if there is one. */
-export const take = async (
-  send: Send,
-  bucket: { readonly owner: string; readonly name: string },
-  { burst, interval }: Pace
-): Promise<Omit<Verdict, "now">> => {
-  const [allowed = 0, ahead = 0] = await run(send, takeScript, [keyOf(bucket.owner, bucket.name)], [interval, burst])
-  return { allowed: allowed === 1, ahead: ahead / 1_000_000 }
+/** A bucket among those of its account. */
+interface NamedBucket {
+  readonly name: string
+  readonly pace: Pace
 }
 
-/** In how many seconds each of an owner's buckets is full again. */
-export const ahead = async (send: Send, owner: string, names: ReadonlyArray<string>): Promise<ReadonlyArray<number>> =>
+/** Takes a token of each of an account's buckets, or of none; `ahead` tells in how many seconds each is full again. */
+export const take = async (
+  send: Send,
+  account: string,
+  buckets: ReadonlyArray<NamedBucket>
+): Promise<{ readonly allowed: boolean; readonly ahead: ReadonlyArray<number> }> => {
+  const [allowed = 0, ...ahead] = await run(
+    send,
+    takeScript,
+    buckets.map(({ name }) => keyOf(account, name)),
+    buckets.flatMap(({ pace: { burst, interval } }) => [interval, burst])
+  )
+  return { allowed: allowed === 1, ahead: ahead.map((microseconds) => microseconds / 1_000_000) }
+}
+
+/** In how many seconds each of an account's buckets is full again. */
+export const ahead = async (
+  send: Send,
+  account: string,
+  names: ReadonlyArray<string>
+): Promise<ReadonlyArray<number>> =>
   (
     await run(
       send,
       aheadScript,
-      names.map((name) => keyOf(owner, name))
+      names.map((name) => keyOf(account, name))
     )
   ).map((microseconds) => microseconds / 1_000_000)
 
@@ -81,6 +106,7 @@ export const ahead = async (send: Send, owner: string, names: ReadonlyArray<stri
  * a cluster that holds a part of the keys, as one of these lies elsewhere.
  */
 export const probe = async (send: Send): Promise<void> => {
-  const owners = ["a", "b", "c", "d", "e", "f", "g", "h"].map((letter) => `probe-${letter}`)
-  await Promise.all(owners.map((owner) => take(send, { owner, name: "probe" }, { burst: 1_000_000, interval: 1 })))
+  const accounts = ["a", "b", "c", "d", "e", "f", "g", "h"].map((letter) => `probe-${letter}`)
+  const buckets = [{ name: "probe", pace: { burst: 1_000_000, interval: 1 } }]
+  await Promise.all(accounts.map((account) => take(send, account, buckets)))
 }

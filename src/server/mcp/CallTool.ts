@@ -2,9 +2,10 @@ import { Cause, Context, Effect, Layer } from "effect"
 import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { internalError, InvalidRequest, RateLimited } from "../../domain/Problem.ts"
+import { internalError, InvalidRequest } from "../../domain/Problem.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { isProblem, type Problem } from "../http/RenderProblem.ts"
+import { rateLimited } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
 import type { AuthenticatedConnection } from "../oauth/Connections.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
@@ -44,12 +45,7 @@ export class CallTool extends Context.Service<
         const spent = yield* limiter.spend({ accountId, id, class: callClass })
         yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
         if (spent._tag === "Passed") return
-        return yield* new RateLimited({
-          detail: `This connection may send ${spent.limit} ${callClass}s a minute.`,
-          hint: "Wait `retry_after` seconds. One batch carries several writes to one table.",
-          limit: spent.limit,
-          retry_after: spent.retryAfter
-        })
+        return yield* rateLimited(spent, "connection", "One batch carries several writes to one table.")
       })
 
       const attempt = Effect.fnUntraced(function* (call: ToolCall) {

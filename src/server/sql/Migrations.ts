@@ -4,6 +4,7 @@ import createRows from "../../../migrations/0002_create_rows.ts"
 import createRetention from "../../../migrations/0003_create_retention.ts"
 import createLinks from "../../../migrations/0004_create_links.ts"
 import createOAuth from "../../../migrations/0005_create_oauth.ts"
+import boundAccounts from "../../../migrations/0006_bound_accounts.ts"
 
 /** All migrations in their order. They only ever go forward. */
 const migrations = {
@@ -11,11 +12,12 @@ const migrations = {
   "0002_create_rows": createRows,
   "0003_create_retention": createRetention,
   "0004_create_links": createLinks,
-  "0005_create_oauth": createOAuth
+  "0005_create_oauth": createOAuth,
+  "0006_bound_accounts": boundAccounts
 }
 
 /** Brings the database up to date. Instances that start at once wait for one another. */
 export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "migrations" })
 
 /** The name of the newest migration, which a ready database has. */
-export const newestMigration = "create_oauth"
+export const newestMigration = "bound_accounts"

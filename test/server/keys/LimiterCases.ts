@@ -5,11 +5,16 @@ import { Digest } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../src/domain/Account.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
-import { type Admission, RateLimiter, rateLimitHeaders } from "../../../src/server/keys/RateLimiter.ts"
+import { type Admission, rateLimitHeaders } from "../../../src/server/keys/Admission.ts"
+import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { DatabaseLayer, setClock } from "../../support/Database.ts"
 import { newAccount, settingsLayer } from "../../support/SignInServices.ts"
 
-export const InfrastructureLayer = Layer.mergeAll(DatabaseLayer, NodeCrypto.layer, settingsLayer())
+/** What a limiter is built on, with settings of its own. */
+export const infrastructureLayer = (variables: Readonly<Record<string, string>> = {}) =>
+  Layer.mergeAll(DatabaseLayer, NodeCrypto.layer, settingsLayer(variables))
+
+export const InfrastructureLayer = infrastructureLayer()
 
 /** Moves the limiter's clock: it stands `interval` (PostgreSQL's, such as `31 days`) after real time. */
 export class LimiterClock extends Context.Service<
@@ -25,16 +30,20 @@ export class LimiterClock extends Context.Service<
   )
 }
 
-const set = (interval: string) => Effect.flatMap(LimiterClock, (clock) => clock.set(interval))
+/** Moves the clock of the limiter that is tested. */
+export const set = (interval: string) => Effect.flatMap(LimiterClock, (clock) => clock.set(interval))
 
-export const newKey = Effect.gen(function* () {
+/** Another key of an account. */
+export const keyOf = Effect.fnUntraced(function* (accountId: AccountId) {
   const keys = yield* Keys
   const digest = yield* Digest.Digest
-  const accountId = yield* newAccount
-  const { id, api_key } = yield* keys.create(accountId, "tests")
+  const { id, api_key } = yield* keys.issue(accountId, "tests")
   const hash = yield* digest.digest(Digest.sha256, new TextEncoder().encode(api_key))
   return { accountId, id, hash }
 })
+
+/** The key of a new account. */
+export const newKey = Effect.flatMap(newAccount, keyOf)
 
 export type ShownKey = Effect.Success<typeof newKey>
 
@@ -51,7 +60,7 @@ export const admitTimes = (times: number, key: ShownKey) =>
 export const count = (admissions: ReadonlyArray<Admission>, tag: Admission["_tag"]) =>
   admissions.filter(({ _tag }) => _tag === tag).length
 
-type Needs = RateLimiter | LimiterClock | Keys | Digest.Digest | Layer.Success<typeof InfrastructureLayer>
+export type Needs = RateLimiter | LimiterClock | Keys | Digest.Digest | Layer.Success<typeof InfrastructureLayer>
 
 /** What every limiter does, wherever it keeps its buckets. */
 export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
@@ -67,7 +76,13 @@ export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
       })
       yield* admitTimes(29, key)
       const refused = yield* admit(key)
-      assert.deepStrictEqual(refused, { _tag: "Limited", class: "write", limit: 30, retryAfter: 2 })
+      assert.deepStrictEqual(refused, {
+        _tag: "Limited",
+        class: "write",
+        bucket: "own",
+        limit: 30,
+        retryAfter: 2
+      })
       assert.deepStrictEqual(rateLimitHeaders(refused), {
         "ratelimit-policy": '"writes";q=30;w=60',
         ratelimit: '"writes";r=0;t=2',
@@ -163,6 +178,7 @@ export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
       assert.deepStrictEqual(yield* spend({ accountId, id: "connection", class: "read" }), {
         _tag: "Limited",
         class: "read",
+        bucket: "own",
         limit: 60,
         retryAfter: 1
       })

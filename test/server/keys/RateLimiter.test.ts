@@ -5,26 +5,42 @@ import { Keys } from "../../../src/server/keys/Keys.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { command, noRedis, RedisServer } from "../../support/RedisServer.ts"
 import { secondPool, settingsLayer } from "../../support/SignInServices.ts"
-import { admit, admitTimes, count, InfrastructureLayer, limiterCases, LimiterClock, newKey } from "./LimiterCases.ts"
+import { accountCases, slowRates } from "./AccountCases.ts"
+import {
+  admit,
+  admitTimes,
+  count,
+  infrastructureLayer,
+  keyOf,
+  limiterCases,
+  LimiterClock,
+  newKey
+} from "./LimiterCases.ts"
 import { anotherLimiter, limiterInRedis, RedisClockLayer } from "./RedisSuite.ts"
 
 const options = { excludeTestServices: true, timeout: "30 seconds" } as const
 
-const suite = (limiter: typeof RateLimiter.layerPostgres, clock = LimiterClock.layerDatabase) =>
-  Layer.mergeAll(limiter, Keys.layer, clock).pipe(Layer.provideMerge(InfrastructureLayer))
+const suite = (limiter: typeof RateLimiter.layerPostgres, variables: Readonly<Record<string, string>> = {}) =>
+  Layer.mergeAll(limiter, Keys.layer, LimiterClock.layerDatabase).pipe(
+    Layer.provideMerge(infrastructureLayer(variables))
+  )
 
 layer(suite(RateLimiter.layerPostgres), options)("RateLimiter in PostgreSQL", limiterCases)
+layer(suite(RateLimiter.layerPostgres, slowRates), options)("RateLimiter in PostgreSQL", accountCases)
 
 layer(suite(RateLimiter.layerMemory), options)("RateLimiter in memory", limiterCases)
+layer(suite(RateLimiter.layerMemory, slowRates), options)("RateLimiter in memory", accountCases)
 
-const RedisSuiteLayer = Layer.mergeAll(limiterInRedis, Keys.layer, RedisClockLayer).pipe(
-  Layer.provideMerge(Layer.merge(InfrastructureLayer, RedisServer.layer))
-)
+const redisSuite = (variables: Readonly<Record<string, string>> = {}) =>
+  Layer.mergeAll(limiterInRedis, Keys.layer, RedisClockLayer).pipe(
+    Layer.provideMerge(Layer.merge(infrastructureLayer(variables), RedisServer.layer))
+  )
 
 describe.runIf(noRedis === undefined)("Redis", () => {
-  layer(RedisSuiteLayer, options)("RateLimiter in Redis", limiterCases)
+  layer(redisSuite(), options)("RateLimiter in Redis", limiterCases)
+  layer(redisSuite(slowRates), options)("RateLimiter in Redis", accountCases)
 
-  layer(RedisSuiteLayer, options)("RateLimiter in Redis, over instances", (it) => {
+  layer(redisSuite(), options)("RateLimiter in Redis, over instances", (it) => {
     it.effect("counts two instances as one", () =>
       Effect.gen(function* () {
         const second = Context.get(yield* Layer.build(yield* anotherLimiter), RateLimiter)
@@ -43,7 +59,7 @@ describe.runIf(noRedis === undefined)("Redis", () => {
       Effect.gen(function* () {
         const { url } = yield* RedisServer
         const key = yield* newKey
-        const bucket = `agent-memory:{${key.accountId}/${key.id}}:write`
+        const bucket = `agent-memory:{${key.accountId}}:${key.id}:write`
         const left = Effect.map(command(url, "PTTL", bucket), Number)
         yield* admit(key)
         assert.isAtMost(yield* left, 2000)
@@ -103,6 +119,26 @@ layer(suite(RateLimiter.layerPostgres), { excludeTestServices: true, timeout: "3
           { concurrency: "unbounded" }
         )
         assert.strictEqual(count([...here, ...there], "Admitted"), 30)
+      })
+    )
+
+    it.effect("P44 counts the keys of an account as one over two instances, whatever they ask for at once", () =>
+      Effect.gen(function* () {
+        const rates = settingsLayer({ LIMIT_WRITES_PER_MINUTE: "9", LIMIT_ACCOUNT_WRITES_PER_MINUTE: "11" })
+        const limiterOn = Effect.gen(function* () {
+          const limiter = Layer.fresh(RateLimiter.layerPostgres).pipe(Layer.provide([yield* secondPool, rates]))
+          return Context.get(yield* Layer.build(limiter), RateLimiter)
+        })
+        const [here, there] = [yield* limiterOn, yield* limiterOn]
+        for (let round = 0; round < 5; round++) {
+          const first = yield* newKey
+          const keys = [first, yield* keyOf(first.accountId), yield* keyOf(first.accountId)]
+          const requests = keys.flatMap((key) =>
+            Array.makeBy(20, (index) => (index % 2 === 0 ? here : there).admit({ ...key, class: "write" }))
+          )
+          const admissions = yield* Effect.all(requests, { concurrency: "unbounded" })
+          assert.strictEqual(count(admissions, "Admitted"), 11)
+        }
       })
     )
 

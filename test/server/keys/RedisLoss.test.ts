@@ -81,7 +81,7 @@ const load = Effect.fnUntraced(function* (instance: Instance) {
 })
 
 const bucketsIn = (url: string, key: ShownKey) =>
-  command(url, "EXISTS", `agent-memory:{${key.accountId}/${key.id}}:write`)
+  command(url, "EXISTS", `agent-memory:{${key.accountId}}:${key.id}:write`)
 
 if (!hasRedisServer) plain.skip("loses and finds Redis: no redis-server to start", () => undefined)
 

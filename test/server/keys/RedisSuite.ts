@@ -38,7 +38,7 @@ export const RedisClockLayer = Layer.effect(
       offset = seconds
       const accounts = yield* sql<{ readonly account_id: string }>`SELECT account_id FROM accounts`
       for (const { account_id } of accounts) {
-        const keys = (yield* command(url, "KEYS", `agent-memory:{${account_id}/*`)) as ReadonlyArray<string>
+        const keys = (yield* command(url, "KEYS", `agent-memory:{${account_id}}:*`)) as ReadonlyArray<string>
         for (const key of keys) yield* command(url, "INCRBY", key, String(-step))
       }
     }, Effect.orDie)

@@ -11,8 +11,14 @@ export const limitFacts = (limits: ServiceLimits): ReadonlyArray<readonly [what:
   ["All rows of an account", sizeText(limits.storageBytes)],
   ["Operations in a batch", numberText(limits.batchOperations)],
   ["Rows in one answer", numberText(maxQueryLimit)],
-  ["Writes", `${numberText(limits.writesPerMinute)} a minute and key`],
-  ["Reads", `${numberText(limits.readsPerMinute)} a minute and key`],
+  [
+    "Writes",
+    `${numberText(limits.writesPerMinute)} a minute and key, ${numberText(limits.accountWritesPerMinute)} in all`
+  ],
+  [
+    "Reads",
+    `${numberText(limits.readsPerMinute)} a minute and key, ${numberText(limits.accountReadsPerMinute)} in all`
+  ],
   ["Versions kept of a row", `the last ${numberText(limits.versionsPerRow)}, for ${plural(limits.versionDays, "day")}`],
   ["Active keys", numberText(limits.activeKeys)],
   ["Life of a sign-in link", plural(limits.magicLinkMinutes, "minute")]
