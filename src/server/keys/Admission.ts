@@ -7,7 +7,7 @@ import * as Buckets from "./Buckets.ts"
 export type RequestClass = "read" | "write"
 
 /** Whose bucket: that of the key, connection or link itself, or the one that all of its account share. */
-export type BucketOwner = "own" | "account"
+type BucketOwner = "own" | "account"
 
 /** How fast each of the two buckets of a request fills. */
 export type Paces = Readonly<Record<BucketOwner, Buckets.Pace>>
