@@ -39,9 +39,11 @@ export const make = () => {
   let latest = 0
 
   // Answers of the database may arrive in another order than they were read in. Much older ones are no late answers: the
-  // clock was set back.
+  // clock was set back, and what was counted until then would be refused for as long as it was set back by.
   const advance = (now: number): void => {
-    if (now > latest || now < latest - 10_000) latest = now
+    const isSetBack = now < latest - 10_000
+    if (isSetBack) full.clear()
+    if (isSetBack || now > latest) latest = now
   }
 
   const aheadOf = (bucket: string): number => Math.max(0, (full.get(bucket) ?? 0) - latest)
