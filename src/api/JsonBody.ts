@@ -1,8 +1,9 @@
-import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { Context, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { JsonIssue } from "../domain/json/JsonIssue.ts"
 import { shapeOf } from "../domain/ExactJson.ts"
-import { parseInTurns } from "../domain/json/ParseEnvelope.ts"
+import { type Bounds, type EnvelopeShape, parseInTurns } from "../domain/json/ParseEnvelope.ts"
+import type { Parsed } from "../domain/json/JsonIssue.ts"
 import { print } from "../domain/json/Print.ts"
 
 // The failures of the body's text itself, by the schema issue that stands for them.
@@ -26,6 +27,28 @@ export const jsonIssueOf = (issue: SchemaIssue.Issue): JsonIssue | undefined => 
 }
 
 /**
+ * What a body is held to while it is parsed: the limits of the service at hand, which the contract can't know. None for a
+ * client, which reads whatever it is answered.
+ */
+export const BodyBounds = Context.Reference<Bounds | undefined>("agent-memory/api/JsonBody/BodyBounds", {
+  defaultValue: () => undefined
+})
+
+/** Parses a text in turns, between which others use the processor. */
+export const parsed = (
+  text: string,
+  shape: EnvelopeShape,
+  bounds: Bounds | undefined
+): Effect.Effect<Parsed<unknown>> => {
+  const turns = parseInTurns(text, shape, bounds)
+  const turn = (): Effect.Effect<Parsed<unknown>> => {
+    const { done, value } = turns.next()
+    return done ? Effect.succeed(value) : Effect.flatMap(Effect.yieldNow, turn)
+  }
+  return Effect.suspend(turn)
+}
+
+/**
  * A JSON body read and written by the service's own exact codec. The framework sees text; the OpenAPI document shows
  * the schema. Places declared with `exactJson` are `JsonText`, all others plain values. Where no body may come,
  * `whenEmpty` is the text that is read for it.
@@ -46,19 +69,13 @@ export const jsonBody = <S extends Schema.Top>(schema: S, { whenEmpty = "" } = {
     Schema.decodeTo(
       schema,
       SchemaTransformation.transformEffect<S["Encoded"], string>({
-        decode: (body) => {
-          const turns = parseInTurns(body === "" ? whenEmpty : body, shape)
-          const parse = (): Effect.Effect<S["Encoded"], SchemaIssue.Issue> => {
-            const { done, value: parsed } = turns.next()
-            // Others may use the processor for a while.
-            if (!done) return Effect.flatMap(Effect.yieldNow, parse)
-            if (parsed.issue === undefined) return Effect.succeed(parsed.value as S["Encoded"])
-            const issue = new SchemaIssue.InvalidValue({ message: parsed.issue.message })
-            issues.set(issue, parsed.issue)
-            return Effect.fail(issue)
-          }
-          return parse()
-        },
+        decode: Effect.fnUntraced(function* (body: string) {
+          const { issue, value } = yield* parsed(body === "" ? whenEmpty : body, shape, yield* BodyBounds)
+          if (issue === undefined) return value as S["Encoded"]
+          const refusal = new SchemaIssue.InvalidValue({ message: issue.message })
+          issues.set(refusal, issue)
+          return yield* Effect.fail(refusal)
+        }),
         encode: (value) => Effect.succeed(print(value))
       })
     ),

@@ -1,6 +1,7 @@
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { maxQueryLimit } from "../domain/Limits.ts"
+import { maxKeyNames, maxQueryLimit } from "../domain/Limits.ts"
+import { bounded } from "../domain/ExactJson.ts"
 import * as P from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
 import {
@@ -30,7 +31,10 @@ const QueryLimit = Schema.String.check(
 
 const NaturalKey = Schema.Union([
   Schema.String,
-  Schema.Array(Schema.String).check(Schema.isMinLength(1, { message: "must name at least one field" }))
+  Schema.Array(Schema.String).check(
+    Schema.isMinLength(1, { message: "must name at least one field" }),
+    Schema.isMaxLength(maxKeyNames, { message: `must name at most ${maxKeyNames} fields` })
+  )
 ]).annotate({
   message: "must be the name of a field, or an array of names",
   description: "The name, or names, of the row's fields that identify it."
@@ -71,7 +75,9 @@ const BatchOperation = Schema.Union([
   message: "must be a JSON object whose action is add, upsert, update_row, update_where or delete"
 })
 
-const BatchRequest = Schema.Struct({ operations: Schema.Array(BatchOperation) })
+const BatchRequest = Schema.Struct({
+  operations: Schema.Array(BatchOperation).annotate(bounded("batchOperations", "operations"))
+})
 const BatchAnswer = Schema.Struct({
   results: Schema.Array(
     Schema.Struct({

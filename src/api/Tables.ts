@@ -1,5 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { bounded } from "../domain/ExactJson.ts"
 import * as P from "../domain/Problem.ts"
 import { Usage } from "../domain/Usage.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
@@ -10,7 +11,11 @@ import { BodySize, Problems, RequestBody } from "./Requests.ts"
 const TableEntry = Schema.Struct({ name: Schema.String, rows: Schema.Natural }).annotate({ identifier: "Table" })
 
 /** Every row by table, each table's in insertion order: what an export gives, and an import takes. */
-const AccountRows = Schema.Struct({ tables: Schema.Record(Schema.String, Schema.Array(Row)) })
+const AccountRows = Schema.Struct({
+  tables: Schema.Record(Schema.String, Schema.Array(Row).annotate(bounded("rowsPerTable", "rows"))).annotate(
+    bounded("tables", "tables")
+  )
+})
 
 const ImportAnswer = Schema.Struct({
   tables: Schema.Natural.annotate({ description: "How many tables the imported rows are in." }),

@@ -1,6 +1,7 @@
 import { Schema, SchemaTransformation, type SchemaAST } from "effect"
 import { JsonText } from "./json/JsonText.ts"
-import type { EnvelopeShape } from "./json/ParseEnvelope.ts"
+import type { EnvelopeShape, Most } from "./json/ParseEnvelope.ts"
+import type { Limits } from "./Limits.ts"
 
 const jsonTextId = "agent-memory/JsonText"
 
@@ -32,8 +33,35 @@ const passThrough = SchemaTransformation.transform({
   encode: (value: JsonText): unknown => value
 })
 
-/** Which places of a text that a schema describes hold exact JSON. */
+const boundedBy = "agent-memory/boundedBy"
+
+/** Holds an array's items, or a record's members, to a limit of the service at hand while a body is parsed. */
+export const bounded = (limit: keyof Limits, called: string): Schema.Annotations.Annotations => ({
+  [boundedBy]: { parts: limit, message: (most) => `must hold at most ${most} ${called}` } satisfies Most
+})
+
+/** How many parts a schema lets an array have: by a limit of the service, or by its own check of the length. */
+const mostOf = (ast: SchemaAST.AST): Most | undefined => {
+  const limit = ast.annotations?.[boundedBy]
+  if (limit !== undefined) return limit as Most
+  for (const { annotations } of ast.checks ?? []) {
+    const representation = annotations?.["representation"] as
+      | { readonly id: string; readonly payload: unknown }
+      | undefined
+    if (representation?.id !== "effect/schema/isMaxLength") continue
+    const { maxLength } = representation.payload as { readonly maxLength: number }
+    const message = annotations?.["message"] ?? `must hold at most ${maxLength} items`
+    return { parts: maxLength, message: () => String(message) }
+  }
+  return undefined
+}
+
+/**
+ * Which places of a text that a schema describes hold exact JSON, and how many parts its arrays and records may have. One
+ * declaration gives what is checked while a body is parsed and what is checked of the values.
+ */
 export const shapeOf = (ast: SchemaAST.AST): EnvelopeShape => {
+  const most = mostOf(ast)
   switch (ast._tag) {
     case "Declaration":
       return ast.annotations?.["representation"] !== undefined &&
@@ -44,21 +72,33 @@ export const shapeOf = (ast: SchemaAST.AST): EnvelopeShape => {
       return {
         kind: "object",
         members: new Map(ast.propertySignatures.map(({ name, type }) => [String(name), shapeOf(type)])),
-        ...(ast.indexSignatures[0] && { rest: shapeOf(ast.indexSignatures[0].type) })
+        ...(ast.indexSignatures[0] && { rest: shapeOf(ast.indexSignatures[0].type) }),
+        ...(most && { most })
       }
     case "Arrays":
-      return ast.rest[0] === undefined ? { kind: "plain" } : { kind: "array", items: shapeOf(ast.rest[0]) }
+      return ast.rest[0] === undefined
+        ? { kind: "plain" }
+        : { kind: "array", items: shapeOf(ast.rest[0]), ...(most && { most }) }
     case "Union":
-      return ast.types.map(shapeOf).reduce(merge, { kind: "plain" })
-    default:
+      return ast.types.map(shapeOf).reduce(merge, { kind: "scalar" })
+    case "Any":
+    case "Unknown":
+    case "ObjectKeyword":
+    case "Suspend":
       return { kind: "plain" }
+    default:
+      return { kind: "scalar" }
   }
 }
 
 const merge = (a: EnvelopeShape, b: EnvelopeShape): EnvelopeShape => {
-  if (a.kind !== "object" || b.kind !== "object") return a.kind === "plain" ? b : a
+  if (a.kind !== "object" || b.kind !== "object") return rank(a) < rank(b) ? b : a
   const members = new Map(a.members)
-  for (const [name, shape] of b.members) members.set(name, merge(members.get(name) ?? { kind: "plain" }, shape))
+  for (const [name, shape] of b.members) members.set(name, merge(members.get(name) ?? { kind: "scalar" }, shape))
   const rest = a.rest ?? b.rest
-  return { kind: "object", members, ...(rest && { rest }) }
+  const most = a.most ?? b.most
+  return { kind: "object", members, ...(rest && { rest }), ...(most && { most }) }
 }
+
+/** Of two shapes of one place, the one that says more of it is kept. */
+const rank = ({ kind }: EnvelopeShape): number => (kind === "scalar" ? 0 : kind === "plain" ? 1 : 2)

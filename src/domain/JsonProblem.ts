@@ -1,3 +1,4 @@
+import { invalid } from "./InvalidPlaces.ts"
 import type { JsonIssue } from "./json/JsonIssue.ts"
 import { DuplicateField, InvalidJson, InvalidRequest, TooDeep } from "./Problem.ts"
 
@@ -13,6 +14,8 @@ export const jsonProblem = (issue: JsonIssue, at: string): JsonProblem => {
       return new DuplicateField(members)
     case "too_deep":
       return new TooDeep(members)
+    case "too_many":
+      return invalid(at + issue.pointer, issue.message)
     case "invalid_request":
       return new InvalidRequest(members)
   }

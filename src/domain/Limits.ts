@@ -21,3 +21,6 @@ export interface ArchiveBytes {
 /** The rows that a query gives when `limit` is not said, and at most. */
 export const defaultQueryLimit = 100
 export const maxQueryLimit = 1000
+
+/** The names that a natural key has at most. */
+export const maxKeyNames = 32

@@ -3,8 +3,10 @@ import { filterOf, parseFilter, type Filter } from "./Filter.ts"
 import { invalid } from "./InvalidPlaces.ts"
 import { JsonText } from "./json/JsonText.ts"
 import { members, type Member } from "./json/Members.ts"
+import { scan } from "./json/Scan.ts"
 import { decodeString } from "./json/Strings.ts"
-import { FilterRequired, type InvalidRequest, ReservedField, RowTooLarge } from "./Problem.ts"
+import { maxKeyNames } from "./Limits.ts"
+import { FilterRequired, InvalidRequest, ReservedField, RowTooLarge } from "./Problem.ts"
 import { systemFields, timeText, type Row } from "./Row.ts"
 
 /**
@@ -53,11 +55,8 @@ export interface RowSize {
   readonly longest: number
 }
 
-/** The most fields that a natural key is made of. */
-const maxKeyNames = 32
-
 /** The system fields of a row take less than this, even where every character of them is written as an escape. */
-const systemFieldBytes = 1024
+export const systemFieldBytes = 1024
 
 const reserved = (name: string, at: string, detail: string) =>
   new ReservedField({ detail, errors: [{ path: `${at}/${name}`, message: detail }] })
@@ -95,7 +94,12 @@ export const addOf = (
 /** The refusal of a text that is no object, or too long to be a row: before anything is made of its members. */
 const outsizedText = (text: JsonText, size: RowSize, at: string): InvalidRequest | RowTooLarge | undefined => {
   if (text.text[0] !== "{") return notAnObject(at)
-  return text.bytes > size.longest + systemFieldBytes ? tooLarge(text.bytes, size.limit, at) : undefined
+  if (text.bytes > size.longest + systemFieldBytes) return tooLarge(text.bytes, size.limit, at)
+  if (text.bytes <= size.limit + systemFieldBytes) return undefined
+  // Behind that length no names were compared when the request was read.
+  const { issue } = scan(text.text)
+  if (issue === undefined) return undefined
+  return new InvalidRequest({ detail: issue.message, errors: [{ path: at + issue.pointer, message: issue.message }] })
 }
 
 /** The fields of a row or patch, neither of which may be longer than a row. */

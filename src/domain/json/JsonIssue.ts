@@ -1,10 +1,12 @@
 /** Why a text is not acceptable JSON, and where. */
 export interface JsonIssue {
-  readonly code: "invalid_json" | "duplicate_field" | "too_deep" | "invalid_request"
+  readonly code: "invalid_json" | "duplicate_field" | "too_deep" | "too_many" | "invalid_request"
   /** RFC 6901 JSON Pointer, cut off (with an ellipsis) after 200 characters. */
   readonly pointer: string
-  /** A sentence for people, with line and column where the fault is one of syntax. */
+  /** A sentence for people, with line and column where the fault is one of syntax; of `too_many` one about the place. */
   readonly message: string
+  /** The limit that the text exceeds, where it is one with a name. */
+  readonly exceeded?: { readonly name: string; readonly limit: number }
 }
 
 /** What a text holds, or why it is not acceptable. */

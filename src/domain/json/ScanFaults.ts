@@ -1,5 +1,6 @@
 import { decodeString } from "./Strings.ts"
 import { placeOf, shorten, type JsonIssue } from "./JsonIssue.ts"
+import type { Most } from "./ParseEnvelope.ts"
 
 const EXPECTATIONS = {
   value: "a value is expected",
@@ -57,4 +58,12 @@ export const duplicateName = (text: string, at: number, end: number, pointer: st
   message:
     `The name ${JSON.stringify(shorten(decodeString(text.slice(at, end)), 60))} occurs twice in one object ` +
     `(again at ${placeOf(text, at)}). Give each member a name of its own.`
+})
+
+/** The issue of an array or object with more parts than it may have. */
+export const tooMany = (pointer: string, { message, parts }: Most, limit: number): JsonIssue => ({
+  code: "too_many",
+  pointer,
+  message: message(limit),
+  ...(typeof parts === "string" && { exceeded: { name: parts, limit } })
 })

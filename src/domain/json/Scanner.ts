@@ -1,3 +1,4 @@
+import { flat } from "./Detach.ts"
 import { decodeString } from "./Strings.ts"
 import { pointerTo, type JsonIssue } from "./JsonIssue.ts"
 import { literalEnd, numberEnd, stringEnd } from "./Lexemes.ts"
@@ -16,7 +17,10 @@ const OPEN_ARRAY = 91
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-// One frame for each open container. Shared by all scans: a scan never yields, and never calls out.
+/** How many pieces are put together at once: each takes several times its length in memory until then. */
+const PIECES = 4096
+
+// One frame for each open container. Shared by all scans: none calls out, and one that pauses takes its frames along.
 const closers = new Uint8Array(MAX_DEPTH)
 const counts = new Int32Array(MAX_DEPTH)
 const crowded = new Uint8Array(MAX_DEPTH)
@@ -24,35 +28,83 @@ const lastName = new Int32Array(MAX_DEPTH)
 const names = new Int32Array(MAX_DEPTH * FEW)
 const hashes = new Int32Array(MAX_DEPTH * FEW)
 
+/** Where a scan stopped to go on later, and its frames. */
+interface Pause {
+  readonly depth: number
+  readonly frames: ReadonlyArray<readonly [live: Numbers, kept: Numbers]>
+}
+
+type Numbers = Uint8Array | Int32Array
+
 /** Validates values inside of one text, one after another, and copies them without white space. */
 export class Scanner {
   readonly text: string
-  /** The offset behind the last value. */
+  /** The offset behind the last value, or where the scan paused. */
   end = 0
   /** The last value without white space. */
   compact = ""
   /** Why the last value is not acceptable; its pointer continues the path that was given. */
   issue: JsonIssue | undefined
+  /** The offset from which on a scan pauses before the next value. */
+  pauseAt = Infinity
   private path: ReadonlyArray<string | number> = []
+  private maxDepth = 0
+  private maxLength = Infinity
   private copied = ""
+  private copiedPieces = 0
+  private fresh = ""
   private from = 0
   private sets: Array<Set<string>> = []
+  private paused: Pause | undefined
 
   constructor(text: string) {
     this.text = text
   }
 
-  /** Scans the value at an offset. False: see `issue`. */
-  scan(start: number, maxDepth: number, path: ReadonlyArray<string | number>): boolean {
-    const text = this.text
-    const length = text.length
+  /**
+   * Scans the value at an offset: true when it is whole, false where it is not acceptable (see `issue`), undefined for a
+   * pause, after which `resume` goes on. Behind `maxLength` characters names are no longer compared: who gives one refuses
+   * longer values, whatever they hold.
+   */
+  scan(
+    start: number,
+    maxDepth: number,
+    path: ReadonlyArray<string | number>,
+    maxLength = Infinity
+  ): boolean | undefined {
     this.path = path
+    this.maxDepth = maxDepth
+    this.maxLength = maxLength
     this.copied = ""
+    this.copiedPieces = 0
+    this.fresh = ""
     this.from = start
-    let depth = 0
-    let closer = 0
+    return this.advance(start, 0)
+  }
+
+  /** Goes on behind a pause; answers as {@link scan} does. */
+  resume(): boolean | undefined {
+    const { depth, frames } = this.paused!
+    this.paused = undefined
+    for (const [live, kept] of frames) live.set(kept)
+    return this.advance(this.end, depth)
+  }
+
+  private pause(at: number, depth: number): undefined {
+    const frames = [closers, counts, crowded, lastName].map((live) => [live, live.slice(0, depth)] as const)
+    const ofNames = [names, hashes].map((live) => [live, live.slice(0, depth * FEW)] as const)
+    this.paused = { depth, frames: [...frames, ...ofNames] }
+    this.end = at
+  }
+
+  private advance(start: number, startDepth: number): boolean | undefined {
+    const { maxDepth, pauseAt, text } = this
+    const length = text.length
+    let depth = startDepth
+    let closer = depth > 0 ? closers[depth - 1]! : 0
     let i = start
     value: for (;;) {
+      if (i >= pauseAt) return this.pause(i, depth)
       let unit = i < length ? text.charCodeAt(i) : -1
       if (unit <= 32) {
         i = this.skip(i)
@@ -115,7 +167,7 @@ export class Scanner {
         if (depth > 0) closer = closers[depth - 1]!
       }
       this.end = i
-      this.compact = this.copied + text.slice(this.from, i)
+      this.compact = this.copied + this.fresh + text.slice(this.from, i)
       return true
     }
   }
@@ -131,10 +183,17 @@ export class Scanner {
       i++
     }
     if (i > at) {
-      if (at > this.from) this.copied += text.slice(this.from, at)
+      if (at > this.from) this.keep(text.slice(this.from, at))
       this.from = i
     }
     return i
+  }
+
+  private keep(piece: string): void {
+    this.fresh += piece
+    if (++this.copiedPieces % PIECES !== 0) return
+    this.copied += flat(this.fresh)
+    this.fresh = ""
   }
 
   /** The offset behind a member's name and colon, or a negative number after a fault. */
@@ -167,7 +226,8 @@ export class Scanner {
     }
     const frame = depth - 1
     lastName[frame] = at
-    if (this.isDuplicate(at, i, hash, frame)) {
+    const isInside = this.copied.length + this.fresh.length + at - this.from < this.maxLength
+    if (isInside && this.isDuplicate(at, i, hash, frame)) {
       this.refuse(duplicateName(text, at, i, this.pointer(depth, true)))
       return -1
     }

@@ -1,32 +1,50 @@
-const SIMPLE: ReadonlyMap<string, string> = new Map([
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"]
+const SIMPLE: ReadonlyMap<number, number> = new Map([
+  [98, 8],
+  [102, 12],
+  [110, 10],
+  [114, 13],
+  [116, 9]
 ])
+
+// As many arguments as every engine lets one call have.
+const BLOCK = 4096
 
 /**
  * The characters of a valid JSON string, given with its quotes.
  *
- * Written out because one JavaScript engine's `JSON.parse` confuses escaped member names (nodejs/node#63785).
+ * Written out because one JavaScript engine's `JSON.parse` confuses escaped member names (nodejs/node#63785), and in blocks
+ * because a text that is put together escape by escape takes ten times its length in memory.
  */
 export const decodeString = (rawWithQuotes: string): string => {
-  let escape = rawWithQuotes.indexOf("\\")
-  if (escape === -1) return rawWithQuotes.slice(1, -1)
+  if (!rawWithQuotes.includes("\\")) return rawWithQuotes.slice(1, -1)
+  const end = rawWithQuotes.length - 1
   let decoded = ""
-  let from = 1
-  while (escape !== -1) {
-    decoded += rawWithQuotes.slice(from, escape)
-    const kind = rawWithQuotes.charAt(escape + 1)
-    if (kind === "u") {
-      decoded += String.fromCharCode(Number.parseInt(rawWithQuotes.slice(escape + 2, escape + 6), 16))
-      from = escape + 6
-    } else {
-      decoded += SIMPLE.get(kind) ?? kind
-      from = escape + 2
+  let units: Array<number> = []
+  for (let i = 1; i < end; i++) {
+    let unit = rawWithQuotes.charCodeAt(i)
+    if (unit === 92) {
+      unit = rawWithQuotes.charCodeAt(++i)
+      if (unit === 117) {
+        unit = hexAt(rawWithQuotes, i + 1)
+        i += 4
+      } else {
+        unit = SIMPLE.get(unit) ?? unit
+      }
     }
-    escape = rawWithQuotes.indexOf("\\", from)
+    units.push(unit)
+    if (units.length === BLOCK) {
+      decoded += String.fromCharCode(...units)
+      units = []
+    }
   }
-  return decoded + rawWithQuotes.slice(from, -1)
+  return decoded + String.fromCharCode(...units)
 }
+
+const hexAt = (text: string, at: number): number =>
+  (hexDigit(text.charCodeAt(at)) << 12) |
+  (hexDigit(text.charCodeAt(at + 1)) << 8) |
+  (hexDigit(text.charCodeAt(at + 2)) << 4) |
+  hexDigit(text.charCodeAt(at + 3))
+
+/** Digits are below the letters, whose case is one bit. */
+const hexDigit = (unit: number): number => (unit < 58 ? unit - 48 : (unit & 0xdf) - 55)

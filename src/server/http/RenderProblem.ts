@@ -4,7 +4,8 @@ import type { HttpApiError } from "effect/http-api"
 import { jsonIssueOf } from "../../api/JsonBody.ts"
 import { invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { internalError, InvalidTableName, type FieldIssue } from "../../domain/Problem.ts"
+import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
+import { internalError, InvalidTableName, RowLimit, TableLimit, type FieldIssue } from "../../domain/Problem.ts"
 import { fieldIssues } from "./FieldIssues.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 
@@ -47,6 +48,21 @@ const headersOf = (problem: Problem): Record<string, string> => {
 const invalidTableName = (errors: ReadonlyArray<FieldIssue>) =>
   new InvalidTableName({ detail: `The table name ${errors[0]?.message ?? "is not valid"}.`, errors })
 
+/** The refusal of a body that was not read to its end. Of what it holds beyond a limit, only the first is known. */
+const bodyProblem = (issue: JsonIssue): Problem => {
+  const { exceeded, message, pointer } = issue
+  if (exceeded === undefined) return jsonProblem(issue, "")
+  const members = { detail: `${pointer} ${message}.`, limit: exceeded.limit, current: exceeded.limit + 1 }
+  switch (exceeded.name) {
+    case "rowsPerTable":
+      return new RowLimit(members)
+    case "tables":
+      return new TableLimit(members)
+    default:
+      return jsonProblem(issue, "")
+  }
+}
+
 /** What a request that does not fit its endpoint's schemas is refused with; a response that does not is our own fault. */
 export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem => {
   switch (error.kind) {
@@ -55,7 +71,7 @@ export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem =
       return internalError()
     case "Payload": {
       const issue = jsonIssueOf(error.cause.issue)
-      if (issue !== undefined) return jsonProblem(issue, "")
+      if (issue !== undefined) return bodyProblem(issue)
       const errors = fieldIssues(error.cause.issue, "body")
       return errors[0]?.path === "/table" ? invalidTableName(errors) : invalidPlaces(errors)
     }

@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Result, Scope } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { BodyBounds } from "../../api/JsonBody.ts"
 import { BodySize, RequestBody } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
 import { shorten } from "../../domain/json/JsonIssue.ts"
@@ -12,6 +13,7 @@ import {
   RequestTooLarge,
   RequestTooLarge400
 } from "../../domain/Problem.ts"
+import { systemFieldBytes } from "../../domain/Write.ts"
 import { Settings } from "../Config.ts"
 import { Capacity, noRoom } from "../capacity/Capacity.ts"
 import { readSmallBody } from "../capacity/ReadBody.ts"
@@ -73,6 +75,7 @@ export const RequestBodyLayer = Layer.effect(
     const { limits } = yield* Settings
     const capacity = yield* Capacity
     const sizes = { small: limits.authRequestBytes, usual: limits.requestBytes, import: limits.importRequestBytes }
+    const bounds = { limits: { ...limits }, textLength: limits.rowBytes + systemFieldBytes }
     const declaring413 = new Set<string>()
     HttpApi.reflect(Api, {
       onGroup: () => undefined,
@@ -126,7 +129,7 @@ export const RequestBodyLayer = Layer.effect(
           if (fault?._tag === "UnsupportedMediaType") return yield* fault
           if (fault !== undefined) return yield* refuse(fault)
         }
-        return yield* httpEffect
+        return yield* Effect.provideService(httpEffect, BodyBounds, bounds)
       })
 
       // A scope of its own: the request's lasts until the answer was read, and its reader may take his time.

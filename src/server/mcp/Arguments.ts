@@ -12,7 +12,7 @@ import type { Tool } from "./Tool.ts"
 
 /** The text of an object or array that a client sent as a string; none for what is as it should be. */
 const stringified = (value: unknown, shape: EnvelopeShape): string | undefined => {
-  if (shape.kind === "plain") return undefined
+  if (shape.kind === "plain" || shape.kind === "scalar") return undefined
   const text = JsonText.is(value) && value.text[0] === '"' ? decodeString(value.text) : value
   return typeof text === "string" ? text.trim() : undefined
 }
