@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { plain } from "../../../src/domain/json/Exact.ts"
 import type { JsonIssue } from "../../../src/domain/json/JsonIssue.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { parseEnvelope, type EnvelopeShape } from "../../../src/domain/json/ParseEnvelope.ts"
+import { parseEnvelope, parseInTurns, type Bounds, type EnvelopeShape } from "../../../src/domain/json/ParseEnvelope.ts"
 import { print } from "../../../src/domain/json/Print.ts"
 import { scan } from "../../../src/domain/json/Scan.ts"
 import { pick, randomFrom, spellJson, type Random } from "./RandomJson.ts"
@@ -136,5 +136,105 @@ describe("parseEnvelope", () => {
     assert.strictEqual(Object.getPrototypeOf(value), Object.prototype)
     assert.deepStrictEqual(names(parsed('{"price":1,"\\\\":2}', object({}))), ["price", "\\"])
     assert.deepStrictEqual(names(parsed('{"price":1,"\\n":2}', object({}))), ["price", "\n"])
+  })
+})
+
+const most = (parts: number | string) => ({ parts, message: (limit: number) => `must hold at most ${limit} items` })
+const list = (items: EnvelopeShape, parts: number | string): EnvelopeShape => ({
+  kind: "array",
+  items,
+  most: most(parts)
+})
+const bounds: Bounds = { limits: { items: 3 }, textLength: 100 }
+
+const refusal = (body: string, shape: EnvelopeShape): JsonIssue => {
+  const { issue } = parseEnvelope(body, shape, bounds)
+  if (issue === undefined) assert.fail(`accepted ${body}`)
+  return issue
+}
+
+describe("parseEnvelope with bounds", () => {
+  const scalar: EnvelopeShape = { kind: "scalar" }
+
+  it("stops at the first item too many, whatever comes behind it", () => {
+    const shape = object({ a: list(scalar, "items"), b: list(text, 2) })
+    assert.isUndefined(parseEnvelope('{"a":[1,2,3],"b":[1,2]}', shape, bounds).issue)
+    const expected = { code: "too_many", pointer: "/a", message: "must hold at most 3 items" } as const
+    assert.deepInclude(refusal('{"a":[1,2,3,no JSON', shape), { ...expected, exceeded: { name: "items", limit: 3 } })
+    assert.deepInclude(refusal('{"b":[1,2,no JSON', shape), { pointer: "/b", message: "must hold at most 2 items" })
+  })
+
+  it("stops at the first member too many of an object with any names", () => {
+    const shape = object({ tables: { kind: "object", members: new Map(), rest: text, most: most("items") } })
+    assert.isUndefined(parseEnvelope('{"tables":{"a":1,"b":2,"c":3}}', shape, bounds).issue)
+    assert.deepInclude(refusal('{"tables":{"a":1,"b":2,"c":3,"d":no JSON', shape), {
+      code: "too_many",
+      pointer: "/tables"
+    })
+  })
+
+  it("gives unknown members until there are more than 20 of them in the whole text", () => {
+    const unknown = (count: number) => Array.from({ length: count }, (_, n) => `"x${n}":{"deep":[1]}`).join()
+    const shape = { kind: "array", items: object({ a: scalar }) } as const
+    const { value } = parseEnvelope(`[{"a":1,${unknown(10)}},{${unknown(10)}}]`, shape, bounds)
+    assert.lengthOf(names((value as ReadonlyArray<unknown>)[1]), 10)
+    const issue = refusal(`[{"a":1,${unknown(10)}},{${unknown(11)}}]`, shape)
+    assert.deepInclude(issue, { code: "too_many", pointer: "/1" })
+  })
+
+  it("builds nothing that does not fit the shape, but checks that it is JSON", () => {
+    const shape = object({ id: scalar, list: list(scalar, "items") })
+    const { value } = parseEnvelope('{"id":[[1],[2]],"list":{"a":1},"more":{"b":[]}}', shape, bounds)
+    assert.deepStrictEqual(value, { id: [], list: {}, more: {} })
+    assert.deepInclude(refusal('{"id":[[1],[2]', shape), { code: "invalid_json", pointer: "/id" })
+    assert.deepInclude(refusal('{"id":{"a":1,"a":2}}', shape), { code: "duplicate_field", pointer: "/id/a" })
+  })
+
+  it("compares no names behind the length that a text may have, and gives the text whole", () => {
+    const long = `"long":"${"x".repeat(100)}"`
+    assert.deepInclude(refusal(`{"a":1,"a":2,${long}}`, text), { code: "duplicate_field", pointer: "/a" })
+    const { value } = parseEnvelope(`{${long},"a":1,"a":2}`, text, bounds)
+    assert.strictEqual((value as JsonText).text, `{${long},"a":1,"a":2}`)
+  })
+
+  it("refuses a name that is too long for any", () => {
+    assert.deepInclude(refusal(`{"${"x".repeat(1001)}":1}`, object({})), { code: "invalid_request", pointer: "" })
+  })
+})
+
+/** The turns of a parse, and what came of it, with another text parsed at every pause. */
+const inTurns = (body: string, shape: EnvelopeShape) => {
+  const turns = parseInTurns(body, shape)
+  for (let count = 1; ; count++) {
+    const { done, value } = turns.next()
+    if (done) return { count, parsed: value }
+    assert.deepInclude(refused('{"row":{"b":1,"c":[[[{"d":1,"d":2}]]]}}'), { code: "duplicate_field" })
+  }
+}
+
+describe("parseInTurns", () => {
+  const members = (count: number) => Array.from({ length: count }, (_, n) => `"n${n}":{"a":[1, 2],"b":"${n}"}`).join()
+
+  it("pauses within one long value, and goes on as if nothing had been in between", () => {
+    const value = `{"first":{"second":[[{${members(60_000)}}]]}}`
+    for (const shape of [text, { kind: "plain" }, object({ first: text })] as const) {
+      const { count, parsed } = inTurns(value, shape)
+      assert.isAbove(count, 5)
+      assert.strictEqual(print(parsed.value), value.replaceAll(", ", ","))
+    }
+  })
+
+  it("finds at the end of a long value what scan finds", () => {
+    for (const end of ['"n7":1}', '"new":1', '"x":01}', "]"]) {
+      const body = `[{"first":{${members(40_000)},${end}`
+      const { count, parsed } = inTurns(body, text)
+      assert.isAbove(count, 3)
+      assert.deepStrictEqual(parsed.issue, scan(body).issue)
+    }
+  })
+
+  it("pauses between members as between items", () => {
+    const shape: EnvelopeShape = { kind: "object", members: new Map(), rest: { kind: "array", items: text } }
+    assert.isAbove(inTurns(`{${Array.from({ length: 100_000 }, (_, n) => `"t${n}":[]`).join()}}`, shape).count, 3)
   })
 })

@@ -121,6 +121,15 @@ describe("scan", () => {
     assert.isAbove(found, 500)
   })
 
+  it("finds duplicates behind 32 names as before, also where an object came in between", () => {
+    const many = Array.from({ length: 32 }, (_, n) => `"n${n}":${n}`).join()
+    for (const before of ["", `${many},`]) {
+      assert.deepInclude(refused(`{${before}"o":{"x":1},"o":2}`), { code: "duplicate_field", pointer: "/o" })
+      assert.strictEqual(scanned(`{${before}"o":{"x":1},"x":2}`), `{${before}"o":{"x":1},"x":2}`)
+      assert.deepInclude(refused(`{${before}"o":{${before}"x":1,"x":2}}`), { code: "duplicate_field", pointer: "/o/x" })
+    }
+  })
+
   it("tells names with equal hashes apart", () => {
     // "Aa" and "BB" collide under the usual polynomial hash, and so does each mixture of them.
     const names = Array.from({ length: 64 }, (_, n) =>

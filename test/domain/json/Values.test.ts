@@ -25,6 +25,9 @@ describe("strings", () => {
       assert.strictEqual(decodeString(spellString(random, value)), value)
     }
     assert.strictEqual(decodeString('"\\b\\f\\n\\r\\t\\/\\\\\\"\\u00E9\\uD83D\\ude00"'), '\b\f\n\r\t/\\"é😀')
+    const long = "ab\u{1f600}\ud800".repeat(3000)
+    const spelled = Array.from({ length: long.length }, (_, n) => long.charCodeAt(n).toString(16).padStart(4, "0"))
+    assert.strictEqual(decodeString(`"${spelled.map((hex) => `\\u${hex}`).join("")}"`), long)
   })
 })
 

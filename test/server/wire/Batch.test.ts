@@ -105,6 +105,7 @@ layer(serviceLayer())("A batch", (it) => {
     "a patch that is no object": { action: "update_row", id: "x", patch: 1 },
     "an id that is no string": { action: "update_row", id: 1, patch: {} },
     "an empty list of key fields": { action: "upsert", key: [], row: {} },
+    "33 key fields": { action: "upsert", key: Array.from({ length: 33 }, (_, n) => `f${n}`), row: {} },
     "a filter that is no object": { action: "delete", filter: [] },
     "a filter value that is an object": { action: "delete", filter: { a: {} } },
     "allowMultiple that is no boolean": { action: "update_where", filter: { a: 1 }, patch: {}, allowMultiple: "true" },
@@ -134,6 +135,13 @@ layer(serviceLayer())("A batch", (it) => {
         const problem = assertProblem(yield* batch(key, adds(count)), 400, "invalid_request")
         assert.strictEqual(problem.errors?.[0]?.path, "/operations")
       }
+      const unread = `{"operations":${JSON.stringify(adds(100)).slice(0, -1)},no JSON`
+      const problem = assertProblem(
+        yield* wire("POST", "/v1/notes/batch", { key, body: unread }),
+        400,
+        "invalid_request"
+      )
+      assert.deepStrictEqual(problem.errors, [{ path: "/operations", message: "must hold at most 100 operations" }])
       assert.strictEqual((yield* batch(key, adds(100))).status, 200)
       assert.strictEqual((yield* wire("GET", "/v1/notes/count", { key })).text, '{"count":100}')
     })

@@ -111,6 +111,24 @@ const refusals: ReadonlyArray<Refusal> = [
   { what: "a table too many", body: body({ a: [row(2)], b: [row(3)], c: [row(4)] }), code: "table_limit" },
   { what: "a row too many", body: body({ a: [2, 3, 4, 5, 6].map((n) => row(n)) }), code: "row_limit" },
   {
+    what: "a row too many, before what comes behind it is looked at",
+    body: `{"tables":{"a":[${[2, 3, 4, 5, 6].map((n) => row(n)).join()},no JSON`,
+    code: "row_limit"
+  },
+  { what: "tables too many, though they are empty", body: body({ a: [], b: [], c: [], d: [] }), code: "table_limit" },
+  {
+    what: "a table too many, before what comes behind it is looked at",
+    body: '{"tables":{"a":[],"b":[],"c":[],"d":no JSON',
+    code: "table_limit"
+  },
+  {
+    what: "more bytes in one row than any has, whose members stand twice",
+    body: body({ notes: [row(2, `${big(2500)},"a":1,"a":2`)] }),
+    status: 413,
+    code: "row_too_large",
+    path: "/tables/notes/0"
+  },
+  {
     what: "a row more than fits beside those of the table",
     body: body({ notes: [2, 3, 4, 5].map((n) => row(n)) }),
     code: "row_limit"

@@ -149,6 +149,7 @@ layer(serviceLayer())("A request that the operation does not know", (it) => {
     ["a patch that is no object", ["POST", "/v1/t/update_row", '{"id":"x","patch":[]}'], "/patch"],
     ["a filter that is no object", ["POST", "/v1/t/update_where", '{"filter":"{}","patch":{}}'], "/filter"],
     ["a filter value that is a list", ["DELETE", "/v1/t", '{"filter":{"a":[]}}'], "/filter/a"],
+    ["a natural key of 33 fields", ["POST", "/v1/t/upsert", `{"key":[${'"a",'.repeat(32)}"a"],"row":{"a":1}}`], "/key"],
     ["a row that is no object", ["POST", "/v1/t/upsert", '{"key":"a","row":1}'], "/row"],
     ["an e-mail address that is none", ["POST", "/auth/magic-link", '{"email":"a@b@c"}'], "/email"],
     ["a key name of 81 characters", ["POST", "/v1/_keys", `{"name":"${"x".repeat(81)}"}`], "/name"],
