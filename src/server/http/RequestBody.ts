@@ -23,6 +23,9 @@ import { bytesFault, encodingFault } from "./BodyFaults.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { renderProblem, type Problem } from "./RenderProblem.ts"
 
+/** Filters may be longer than rows where those must be small. */
+const smallRow = 65_536
+
 /** The refusal of a large body that finds no room. */
 const busy = noRoom({
   account: "This account sends too many large bodies at once. Send them one after another.",
@@ -75,7 +78,7 @@ export const RequestBodyLayer = Layer.effect(
     const { limits } = yield* Settings
     const capacity = yield* Capacity
     const sizes = { small: limits.authRequestBytes, usual: limits.requestBytes, import: limits.importRequestBytes }
-    const bounds = { limits: { ...limits }, textLength: limits.rowBytes + systemFieldBytes }
+    const bounds = { limits: { ...limits }, textLength: Math.max(limits.rowBytes, smallRow) + systemFieldBytes }
     const declaring413 = new Set<string>()
     HttpApi.reflect(Api, {
       onGroup: () => undefined,

@@ -54,6 +54,20 @@ layer(servicesLayer(), { excludeTestServices: true })("An account above limits t
     })
   )
 
+  it.effect("may not have a name twice in what is longer than a row may be by now", () =>
+    Effect.gen(function* () {
+      const { caller, rowWrites } = yield* above
+      const before = yield* RowWrites
+      const added = yield* before.write(caller, { action: "add", row: json(`{"text":"${"x".repeat(5000)}"}`) })
+      const patch = json(`{"text":"${"y".repeat(2000)}","more":{"a":1,"a":2}}`)
+      const refused = yield* Effect.flip(
+        rowWrites.write(caller, { action: "update_row", id: idOf(added.body.text), patch })
+      )
+      assert.strictEqual(refused.code, "invalid_request")
+      assert.strictEqual("errors" in refused ? refused.errors?.[0]?.path : "", "/patch/more/a")
+    })
+  )
+
   it.effect("may not grow", () =>
     Effect.gen(function* () {
       const { accountId, caller, rowWrites } = yield* above

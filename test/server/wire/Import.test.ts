@@ -123,7 +123,7 @@ const refusals: ReadonlyArray<Refusal> = [
   },
   {
     what: "more bytes in one row than any has, whose members stand twice",
-    body: body({ notes: [row(2, `${big(2500)},"a":1,"a":2`)] }),
+    body: body({ notes: [row(2, `${big(70_000)},"a":1,"a":2`)] }),
     status: 413,
     code: "row_too_large",
     path: "/tables/notes/0"
