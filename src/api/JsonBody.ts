@@ -35,11 +35,7 @@ export const BodyBounds = Context.Reference<Bounds | undefined>("agent-memory/ap
 })
 
 /** Parses a text in turns, between which others use the processor. */
-export const parsed = (
-  text: string,
-  shape: EnvelopeShape,
-  bounds: Bounds | undefined
-): Effect.Effect<Parsed<unknown>> => {
+const parsed = (text: string, shape: EnvelopeShape, bounds: Bounds | undefined): Effect.Effect<Parsed<unknown>> => {
   const turns = parseInTurns(text, shape, bounds)
   const turn = (): Effect.Effect<Parsed<unknown>> => {
     const { done, value } = turns.next()
