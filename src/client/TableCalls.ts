@@ -14,6 +14,15 @@ const rowAnswer = answer<{ readonly row: JsonText }>(shapes.withParts, "row")
 const filterText = (filter: Filter | undefined): string | undefined =>
   filter === undefined ? undefined : jsonOf(checkedFilter(filter))
 
+/**
+ * Whether a proxy kept a delete's body from the service: DELETE is the one method whose body RFC 9110 section 9.3.5 lets
+ * them drop or refuse. The filter is sent in the address then.
+ */
+const lostItsBody = (error: unknown): boolean => {
+  if (!(error instanceof AgentMemoryError) || error.status !== 400) return false
+  return error.code === "invalid_response" || error.errors?.some(({ path }) => path === "/filter") === true
+}
+
 /** The methods of one table. */
 export const makeTable = (name: string, send: Send, reader: RowReader): TableClient<AnyRow> => {
   // Other names in its place would make the address that of another operation.
@@ -62,7 +71,14 @@ export const makeTable = (name: string, send: Send, reader: RowReader): TableCli
     delete: async (filter, options) => {
       const body = { filter: checkedFilter(filter) }
       const read = answer<{ readonly deleted: number }>(shapes.plain, "deleted")
-      return (await send("rows.delete", { params, body }, options, read)).deleted
+      const keyed = { ...options, idempotencyKey: options?.idempotencyKey ?? crypto.randomUUID() }
+      try {
+        return (await send("rows.delete", { params, body }, keyed, read)).deleted
+      } catch (error) {
+        if (!lostItsBody(error)) throw error
+        const query = { filter: filterText(filter) }
+        return (await send("rows.delete", { params, query }, keyed, read)).deleted
+      }
     },
     batch: async (build, options) => {
       const body = { operations: checkedOperations(build(batch) as ReadonlyArray<SentOperation>) }

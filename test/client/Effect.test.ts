@@ -140,6 +140,58 @@ layer(serviceLayer())("The Effect client", (it) => {
     )
   )
 
+  /** What a program of an account does whose requests meet these faults, and how many there were. */
+  const through = <A, E>(
+    faults: ReadonlyArray<Fault>,
+    apiKey: string,
+    use: (memory: AgentMemory["Service"]) => Effect.Effect<A, E>
+  ) =>
+    Effect.flatMap(BaseUrl, ({ url: target }) =>
+      Effect.promise(() =>
+        withFaults({ faults, target }, async (baseUrl, seen) => {
+          const account = layerClient({ apiKey: Redacted.make(apiKey), baseUrl })
+          const exit = await Effect.runPromiseExit(Effect.flatMap(AgentMemory, use).pipe(Effect.provide(account)))
+          return { exit, tries: seen.length }
+        })
+      )
+    )
+
+  const refusesBodies: Fault = {
+    kind: "answer",
+    status: 400,
+    headers: { "content-type": "text/html" },
+    body: "<h1>Your client has issued a malformed request."
+  }
+
+  for (const [what, fault] of [
+    ["drops", { kind: "strip body" }],
+    ["refuses", refusesBodies]
+  ] as const) {
+    it.effect(`deletes what a filter matches also behind a proxy that ${what} bodies of deletes`, () =>
+      Effect.gen(function* () {
+        const { apiKey } = yield* newAccount
+        const { exit } = yield* through([{ kind: "none" }, fault], apiKey, (memory) =>
+          Effect.gen(function* () {
+            const tasks = memory.table("tasks")
+            yield* tasks.batch((b) => [b.add({ n: 1, s: "a&b=+%" }), b.add({ n: 1 }), b.add({ n: 2 })])
+            const deleted = yield* tasks.delete({ n: 1, s: "a&b=+%" })
+            return [deleted, yield* tasks.count()]
+          })
+        )
+        assert.deepStrictEqual(exit, Exit.succeed([1, 2]))
+      })
+    )
+  }
+
+  it.effect("makes one key when the connection is reset after it was made", () =>
+    Effect.gen(function* () {
+      const { apiKey } = yield* newAccount
+      const { exit, tries } = yield* through([{ kind: "reset after" }], apiKey, ({ keys }) => keys.create("app"))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.strictEqual(tries, 1)
+    })
+  )
+
   const lost: ReadonlyArray<Fault> = [{ kind: "cut after" }, { kind: "answer", status: 503 }]
 
   it.effect("writes once, whatever becomes of the connection", () =>

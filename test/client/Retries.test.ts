@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events"
+import { inspect } from "node:util"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { AgentMemoryError, createClient, type ClientOptions, type Fetch } from "../../src/client/index.ts"
 import { waitBefore } from "../../src/client/Retries.ts"
@@ -214,6 +215,19 @@ layer(serviceLayer())("A write that fails", (it) => {
     )
   )
 
+  it.effect("makes one key when the connection is reset after it was made", () =>
+    withClient((memory, { apiKey, baseUrl }) =>
+      withFaults({ faults: [{ kind: "reset after" }], target: baseUrl }, async (url) => {
+        const error = await failed(createClient({ apiKey, baseUrl: url }).keys.create("app"))
+        assert.include(inspect(error.cause), "ECONNRESET")
+        assert.lengthOf(
+          (await memory.keys.list()).filter(({ name }) => name === "app"),
+          1
+        )
+      })
+    )
+  )
+
   it.effect("is repeated where its answer holds a secret and it was certainly not done", () =>
     withClient((memory, { apiKey, baseUrl }) =>
       withFaults({ faults: [limited("0")], target: baseUrl }, async (url, seen) => {
@@ -226,6 +240,41 @@ layer(serviceLayer())("A write that fails", (it) => {
           (await memory.keys.list()).filter(({ id }) => id === created.id),
           1
         )
+      })
+    )
+  )
+})
+
+const refusesBodies: Fault = { ...gateway, status: 400 }
+
+layer(serviceLayer())("A delete", (it) => {
+  const proxies: ReadonlyArray<[string, Fault]> = [
+    ["drops its body", { kind: "strip body" }],
+    ["refuses its body", refusesBodies]
+  ]
+  for (const [what, fault] of proxies) {
+    it.effect(`deletes what its filter matches also behind a proxy that ${what}`, () =>
+      withClient((memory, { apiKey, baseUrl }) =>
+        withFaults({ faults: [fault], target: baseUrl }, async (url, seen) => {
+          const tasks = memory.table("tasks")
+          await tasks.batch((b) => [b.add({ n: 1, s: "a&b=+%" }), b.add({ n: 1 }), b.add({ n: 2 })])
+          const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
+          assert.strictEqual(await behind.delete({ n: 1, s: "a&b=+%" }), 1)
+          assert.lengthOf(seen, 2)
+          assert.lengthOf(new Set(seen.map(({ idempotencyKey }) => idempotencyKey)), 1)
+          assert.strictEqual(await tasks.count(), 2)
+        })
+      )
+    )
+  }
+
+  it.effect("without a condition deletes nothing, whatever is between", () =>
+    withClient((memory, { apiKey, baseUrl }) =>
+      withFaults({ faults: [{ kind: "strip body" }], target: baseUrl }, async (url) => {
+        await memory.table("tasks").add({ n: 1 })
+        const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
+        assert.strictEqual((await failed(behind.delete({}))).code, "filter_required")
+        assert.strictEqual(await memory.table("tasks").count(), 1)
       })
     )
   )

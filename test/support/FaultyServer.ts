@@ -11,6 +11,12 @@ export type Fault =
     }
   /** The connection is cut before the service hears of the request, or once the service has carried it out. */
   | { readonly kind: "cut before" | "cut after" }
+  /** The same, and the client is told so by a reset (RST) instead of an orderly end. */
+  | { readonly kind: "reset after" }
+  /** The request reaches the service without its body, as some proxies pass a DELETE on. */
+  | { readonly kind: "strip body" }
+  /** The request reaches the service as it is. */
+  | { readonly kind: "none" }
   | { readonly kind: "silence" }
 
 export interface SeenRequest {
@@ -32,9 +38,12 @@ export const withFaults = async <A>(
   const seen: Array<SeenRequest> = []
   const left = [...faults]
 
-  const forward = async (request: IncomingMessage): Promise<{ readonly status: number; readonly body: string }> => {
+  const forward = async (
+    request: IncomingMessage,
+    withBody = true
+  ): Promise<{ readonly status: number; readonly body: string }> => {
     const chunks: Array<Buffer> = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    for await (const chunk of request) if (withBody) chunks.push(chunk as Buffer)
     const headers = Object.entries(request.headers).filter(([name]) =>
       ["authorization", "content-type", "idempotency-key"].includes(name)
     ) as Array<[string, string]>
@@ -58,12 +67,18 @@ export const withFaults = async <A>(
         await forward(request)
         request.socket.destroy()
         return
+      case "reset after":
+        await forward(request)
+        request.socket.resetAndDestroy()
+        return
       case "answer":
         response.writeHead(fault.status, { "content-type": "application/problem+json", ...fault.headers })
         response.end(fault.body ?? `{"code":"unavailable","status":${fault.status},"detail":"Not now."}`)
         return
+      case "strip body":
+      case "none":
       case undefined: {
-        const { body, status } = await forward(request)
+        const { body, status } = await forward(request, fault?.kind !== "strip body")
         response.writeHead(status, { "content-type": "application/json" }).end(body)
       }
     }

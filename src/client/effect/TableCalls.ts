@@ -5,7 +5,7 @@ import { shapes } from "../Answers.ts"
 import { batch, type SentOperation, type SentResult } from "../Batch.ts"
 import type { AnyRow, QueryAnswer, Stored, UpdateWhereAnswer, UpsertAnswer } from "../Types.ts"
 import type { DerivedClient } from "./DerivedClient.ts"
-import type { InvalidRow } from "./Failures.ts"
+import type { FailureOf, InvalidRow } from "./Failures.ts"
 import { filterOf, jsonOf, type RowCodec } from "./RowCodec.ts"
 import type { IdempotencyOptions, TableService } from "./TableService.ts"
 
@@ -17,6 +17,12 @@ interface Result {
   readonly row: JsonText
   readonly rows: ReadonlyArray<JsonText>
 }
+
+/** Whether a proxy kept a delete's body from the service, by the rules of the Promise client. */
+const lostItsBody = (error: FailureOf<"rows", "delete">): boolean =>
+  error._tag === "InvalidRequest"
+    ? error.errors?.some(({ path }) => path === "/filter") === true
+    : error._tag === "HttpClientError" && error.response?.status === 400
 
 /** The methods of one table, on the client that derives from the contract. */
 export const makeTable = (
@@ -92,8 +98,16 @@ export const makeTable = (
       return yield* readUpdate(yield* rows.updateWhere({ params, headers: headersOf(options), payload }))
     }),
     delete: Effect.fnUntraced(function* (filter, options) {
-      const payload = { filter: yield* filterOf(filter) }
-      return (yield* rows.delete({ params, headers: headersOf(options), query: {}, payload })).deleted
+      const exact = yield* filterOf(filter)
+      const headers = headersOf(options)
+      const { deleted } = yield* rows
+        .delete({ params, headers, query: {}, payload: { filter: exact } })
+        .pipe(
+          Effect.catchIf(lostItsBody, () =>
+            rows.delete({ params, headers, query: { filter: exact.text }, payload: {} })
+          )
+        )
+      return deleted
     }),
     batch: Effect.fnUntraced(function* (build, options) {
       const operations = yield* Effect.forEach(build(batch) as ReadonlyArray<SentOperation>, (operation) =>
