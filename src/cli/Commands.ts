@@ -7,6 +7,7 @@ import { exportCommand } from "./Export.ts"
 import { importCommand } from "./Import.ts"
 import { keysCommand } from "./Keys.ts"
 import { migrateCommand } from "./Migrate.ts"
+import { visible } from "./Visible.ts"
 import { wrapHelp } from "./Wrap.ts"
 
 const serveCommand = Command.make("serve").pipe(
@@ -40,7 +41,7 @@ const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const failure = cause.reasons.find(Cause.isFailReason)
   if (failure === undefined) return Console.error(Cause.pretty(cause))
-  return CliError.isCliError(failure.error) ? Effect.void : Console.error(failure.error.message)
+  return CliError.isCliError(failure.error) ? Effect.void : Console.error(visible(failure.error.message))
 }
 
 const plain = CliOutput.defaultFormatter({ colors: false })
@@ -58,10 +59,10 @@ const PlatformLayer = Layer.mergeAll(
   CliOutput.layerPresenter({
     present: (event) =>
       event._tag === "InvalidInvocation"
-        ? Console.error([...event.errors.map(({ message }) => message), helpFor(event.commandPath)].join("\n"))
+        ? Console.error(visible([...event.errors.map(({ message }) => message), helpFor(event.commandPath)].join("\n")))
         : CliOutput.defaultPresenter.present(event)
   }),
-  Logger.layer([Logger.withConsoleError(Logger.make(({ message }) => [message].flat().join(" ")))])
+  Logger.layer([Logger.withConsoleError(Logger.make(({ message }) => visible([message].flat().join(" "))))])
 )
 
 /** Carries out a command other than running the service: exit code 0 when done, 1 when not, 2 for wrong usage. */

@@ -8,7 +8,15 @@ import { mail } from "./doctor/Mail.ts"
 import { documents, proxyScheme, publicUrl } from "./doctor/Service.ts"
 import { database } from "./doctor/Storage.ts"
 import { Stopped } from "./Stopped.ts"
+import { visible } from "./Visible.ts"
 import { hanging } from "./Wrap.ts"
+
+/** A finding without control characters: details hold what other servers say. */
+const shown = (finding: Finding): Finding => ({
+  ...finding,
+  detail: visible(finding.detail),
+  ...(finding.fix !== undefined && { fix: visible(finding.fix) })
+})
 
 const checksOfService = ["proxy scheme", "well-known documents", "MCP sign-in", "MCP round trip", "API key"]
 
@@ -16,8 +24,8 @@ const checksOfService = ["proxy scheme", "well-known documents", "MCP sign-in", 
 const examine = Effect.fnUntraced(function* (tell: (finding: Finding) => Effect.Effect<void>) {
   const findings: Array<Finding> = []
   const found = Effect.fnUntraced(function* (...some: ReadonlyArray<Finding>) {
-    findings.push(...some)
-    yield* Effect.forEach(some, tell, { discard: true })
+    findings.push(...some.map(shown))
+    yield* Effect.forEach(some.map(shown), tell, { discard: true })
   })
   const built = yield* Effect.result(Effect.scoped(Layer.build(Settings.layer)))
   if (Result.isFailure(built)) {

@@ -1,33 +1,61 @@
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { renameSync, rmSync, writeFileSync } from "node:fs"
+import { randomUUID } from "node:crypto"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { amount, formatOf, formats, printLines, readDocument, sizeText, type Format } from "./Formats.ts"
 import { withProgress } from "./Progress.ts"
 import { refusal, send } from "./Rest.ts"
 import { Stopped } from "./Stopped.ts"
 import { targetFlags, targetOf, usageOf } from "./Target.ts"
+import { visible } from "./Visible.ts"
 
 /** Bytes that a row's system fields and its place among others take. */
 const rowOverhead = 135
 
-/** The whole or nothing: a file that is there under its own name is complete. */
+/** The whole or nothing: a file that is there under its own name is complete, and the one before it stays until then. */
+const replaceFile = (file: string, bytes: Uint8Array) => {
+  // Never a file that is there already: it could be somebody else's, and readable for others.
+  const draft = `${file}.${randomUUID()}.part`
+  const descriptor = openSync(draft, "wx", 0o600)
+  try {
+    writeFileSync(descriptor, bytes)
+    fsyncSync(descriptor)
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
 const writeFile = (file: string, bytes: Uint8Array) =>
   Effect.try({
     try: () => {
-      const draft = `${file}.part`
-      try {
-        writeFileSync(draft, bytes, { mode: 0o600 })
-        renameSync(draft, file)
-      } finally {
-        rmSync(draft, { force: true })
-      }
+      // A pipe or a device is written to instead of replaced, and a link leads to its file.
+      const found = statSync(file, { throwIfNoEntry: false })
+      if (found === undefined) replaceFile(file, bytes)
+      else if (found.isFile()) replaceFile(realpathSync(file), bytes)
+      else writeFileSync(file, bytes)
     },
     catch: (error) => new Stopped({ message: `${file} cannot be written: ${(error as Error).message}` })
   })
 
+/** A pipe gets the exact bytes; a terminal, the same document without what would control it. */
 const writeOutput = (bytes: Uint8Array) =>
   Effect.callback<void, Stopped>((resume) => {
-    process.stdout.write(bytes, (error) =>
+    const shown = process.stdout.isTTY ? visible(Buffer.from(bytes).toString()) : bytes
+    process.stdout.write(shown, (error) =>
       resume(error ? Effect.fail(new Stopped({ message: `The export was not read: ${error.message}` })) : Effect.void)
     )
   })

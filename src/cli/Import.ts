@@ -4,11 +4,13 @@ import { SecureRandom } from "effect/crypto"
 import { NodeCrypto } from "@effect/platform-node"
 import { readFile } from "node:fs/promises"
 import { buffer } from "node:stream/consumers"
+import { hasByteOrderMark, startFault } from "../domain/json/Utf8.ts"
 import { amount, formatOf, formats, printDocument, readLines, sizeText, type Format } from "./Formats.ts"
 import { withProgress } from "./Progress.ts"
 import { refusal, send } from "./Rest.ts"
 import { Stopped } from "./Stopped.ts"
 import { targetFlags, targetOf, usageOf } from "./Target.ts"
+import { visible } from "./Visible.ts"
 
 /** What the service takes, from a file or, with -, from standard input. */
 const readInput = (file: string, format: Format) =>
@@ -17,12 +19,16 @@ const readInput = (file: string, format: Format) =>
       try: () => (file === "-" ? buffer(process.stdin) : readFile(file)),
       catch: (error) => new Stopped({ message: `${file} cannot be read: ${(error as Error).message}` })
     })
-    if (format === "json") return bytes
-    const text = yield* Effect.try({
-      try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
+    const marked = hasByteOrderMark(bytes)
+    const fault = marked && bytes.length > 3 ? undefined : startFault(bytes, file === "-" ? "The input" : file)
+    if (fault !== undefined) return yield* new Stopped({ message: fault })
+    const text = marked ? bytes.subarray(3) : bytes
+    if (format === "json") return text
+    const lines = yield* Effect.try({
+      try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(text),
       catch: () => new Stopped({ message: `${file} is not UTF-8.` })
     })
-    return Buffer.from(printDocument(yield* Effect.fromResult(readLines(text))))
+    return Buffer.from(printDocument(yield* Effect.fromResult(readLines(lines))))
   })
 
 const flags = {
@@ -70,7 +76,9 @@ export const importCommand = Command.make(
     if (reply.status !== 200) return yield* refusal(reply)
     const { rows, tables } = JSON.parse(reply.body.toString()) as { readonly tables: number; readonly rows: number }
     const done = dryRun ? "Would import" : "Imported"
-    yield* Console.log(`${done} ${amount(tables, rows)}, ${sizeText(body.length)}, into account ${account_id}.`)
+    yield* Console.log(
+      `${done} ${amount(tables, rows)}, ${sizeText(body.length)}, into account ${visible(account_id)}.`
+    )
     if (dryRun) yield* Console.log("Nothing was changed.")
   })
 ).pipe(

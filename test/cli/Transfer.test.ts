@@ -1,11 +1,14 @@
 import { assert, it as plain, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { readFile } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import { join } from "node:path"
 import { backup, backupRow, fullBackup } from "../support/Backups.ts"
 import { agentMemory, hasTerminal, inTerminal } from "../support/CommandLine.ts"
 import { DatabaseLayer, DatabaseUrl } from "../support/Database.ts"
+import { withFaults } from "../support/FaultyServer.ts"
 import { call, makeFolder, startService, type ServiceProcess } from "../support/ServiceProcess.ts"
 import { signIn } from "../server/instances/TwoInstances.ts"
 
@@ -167,8 +170,120 @@ layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
       const cut = yield* agentMemory([...args, "--url", half.url], { variables, folder })
       assert.deepStrictEqual([cut.code, cut.errors], [1, "The service answered something else than an export.\n"])
       assert.strictEqual(readFileSync(join(folder, "backup.json"), "utf8"), "yesterday's")
-      assert.isFalse(existsSync(join(folder, "backup.json.part")))
+      assert.deepStrictEqual(readdirSync(folder), ["backup.json"])
     })
+  )
+
+  it.effect("keep the old file whole and leave nothing beside it where the new one cannot be written", () =>
+    Effect.gen(function* () {
+      const { folder, variables } = yield* given("full-disk", fullBackup(1, 10, 4000))
+      writeFileSync(join(folder, "backup.json"), "yesterday's")
+      const { code, errors, out } = yield* agentMemory(["export", "-o", "backup.json"], {
+        variables,
+        folder,
+        fileBlocks: 8
+      })
+      assert.deepStrictEqual([code, out], [1, ""])
+      assert.match(errors, /^backup\.json cannot be written: EFBIG/)
+      assert.deepStrictEqual(readdirSync(folder), ["backup.json"])
+      assert.strictEqual(readFileSync(join(folder, "backup.json"), "utf8"), "yesterday's")
+    })
+  )
+
+  it.effect(
+    "write through a link to its file, which only its owner may read, and into a pipe without replacing it",
+    () =>
+      Effect.gen(function* () {
+        const { folder, variables } = yield* given("links", small)
+        writeFileSync(join(folder, "real.json"), "yesterday's", { mode: 0o644 })
+        symlinkSync("real.json", join(folder, "link.json"))
+        // Somebody else's, were the name one to be guessed.
+        writeFileSync(join(folder, "real.json.part"), "", { mode: 0o666 })
+        assert.strictEqual((yield* agentMemory(["export", "-o", "link.json"], { variables, folder })).code, 0)
+        assert.strictEqual(readlinkSync(join(folder, "link.json")), "real.json")
+        assert.strictEqual(readFileSync(join(folder, "real.json"), "utf8"), small)
+        assert.strictEqual(statSync(join(folder, "real.json")).mode & 0o777, 0o600)
+        assert.deepStrictEqual(readdirSync(folder), ["link.json", "real.json", "real.json.part"])
+        const device = yield* agentMemory(["export", "-o", "/dev/stdout"], { variables, folder })
+        assert.deepStrictEqual([device.code, device.out], [0, small], device.errors)
+      })
+  )
+
+  it.effect("store rows once when the connection is cut after the import was carried out", () =>
+    Effect.gen(function* () {
+      const { url: target } = yield* Running
+      const { AGENT_MEMORY_API_KEY: key } = yield* another("cut-import")
+      const imported = yield* Effect.promise(() =>
+        // The first request asks what the account holds.
+        withFaults({ faults: [{ kind: "none" }, { kind: "reset after" }], target }, (url, seen) =>
+          Effect.runPromise(
+            agentMemory(["import", "-"], {
+              variables: { AGENT_MEMORY_API_KEY: key, AGENT_MEMORY_URL: url },
+              input: small
+            })
+          ).then((ran) => ({ ran, keys: seen.slice(1).map(({ idempotencyKey }) => idempotencyKey) }))
+        )
+      )
+      assert.strictEqual(imported.ran.code, 0, imported.ran.errors)
+      assert.include(imported.ran.out, "Imported 2 tables, 3 rows")
+      assert.lengthOf(imported.keys, 2)
+      assert.match(imported.keys[0] ?? "", /^[0-9a-f-]{36}$/)
+      assert.strictEqual(imported.keys[1], imported.keys[0])
+      assert.strictEqual(yield* exported(key), small)
+    })
+  )
+
+  it.effect("take a file behind a byte order mark, and say what is wrong with an empty one or one in UTF-16", () =>
+    Effect.gen(function* () {
+      const variables = yield* another("encodings")
+      const line = `{"table":"a","row":${backupRow(1)}}\n`
+      const files: ReadonlyArray<readonly [name: string, bytes: Uint8Array, told: string]> = [
+        ["empty.json", Buffer.from("\ufeff"), "empty.json is empty: it holds a byte order mark and nothing else.\n"],
+        [
+          "empty.ndjson",
+          Buffer.from("\ufeff"),
+          "empty.ndjson is empty: it holds a byte order mark and nothing else.\n"
+        ],
+        [
+          "utf16.json",
+          Buffer.from(`\ufeff${small}`, "utf16le"),
+          "utf16.json is encoded in UTF-16. Convert it to UTF-8.\n"
+        ],
+        ["utf16.ndjson", Buffer.from(line, "utf16le"), "utf16.ndjson is encoded in UTF-16. Convert it to UTF-8.\n"]
+      ]
+      const folder = yield* makeFolder
+      for (const [name, bytes, told] of files) {
+        writeFileSync(join(folder, name), bytes)
+        const { code, errors, out } = yield* agentMemory(["import", name], { variables, folder })
+        assert.deepStrictEqual([code, out, errors], [1, "", told])
+      }
+      for (const [name, text] of [
+        ["marked.json", `\ufeff${backup({ b: [backupRow(2)] })}`],
+        ["marked.ndjson", `\ufeff${line}`]
+      ] as const) {
+        writeFileSync(join(folder, name), text)
+        const { code, errors } = yield* agentMemory(["import", name], { variables, folder })
+        assert.strictEqual(code, 0, errors)
+      }
+      const all = backup({ a: [backupRow(1)], b: [backupRow(2)] })
+      assert.strictEqual(yield* exported(variables.AGENT_MEMORY_API_KEY), all)
+    })
+  )
+
+  it.effect(
+    "show no control character that a service or a row holds in a terminal, and all of them in a pipe",
+    (context) =>
+      Effect.gen(function* () {
+        if (!hasTerminal) return context.skip("no python3 to make a terminal")
+        const rows = backup({ notes: [backupRow(1, '"s":"\u007f\u009b31m\u202eé"')] })
+        const { folder, variables } = yield* given("controls", rows)
+        const shown = yield* inTerminal(80, ["export"], { variables, folder })
+        assert.include(shown.out, String.raw`"s":"\u007f\u009b31m\u202eé"`)
+        assert.strictEqual((yield* agentMemory(["export"], { variables })).out, rows)
+        const liar = yield* fakeService(() => [403, '{"detail":"\\u001b]0;yours\\u0007 \\u009b2J","code":"forbidden"}'])
+        const refused = yield* inTerminal(80, ["export", "--url", liar.url], { variables, folder })
+        assert.include(refused.out, String.raw`The service refused: \u001b]0;yours\u0007 \u009b2J (forbidden)`)
+      })
   )
 
   it.effect("wait as a busy service asks, and then go on", () =>

@@ -15,6 +15,8 @@ interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>
   readonly folder?: string
   readonly input?: string | Uint8Array
+  /** The largest file that it may write, in blocks of at most 1024 bytes: a write beyond that fails, as on a full disk. */
+  readonly fileBlocks?: number
 }
 
 const runProgram = Effect.fnUntraced(function* (
@@ -45,8 +47,11 @@ const runProgram = Effect.fnUntraced(function* (
 
 /** Runs the command line as scripts do, with pipes and with these variables and none of the caller's. */
 export const agentMemory = Effect.fnUntraced(function* (args: ReadonlyArray<string>, options: RunOptions = {}) {
-  const file = inject("bundle")
-  return yield* runProgram(process.execPath, [file, ...args], options)
+  const command = [process.execPath, inject("bundle"), ...args]
+  const { fileBlocks } = options
+  if (fileBlocks === undefined) return yield* runProgram(command[0]!, command.slice(1), options)
+  const limited = 'ulimit -f "$1" && shift && exec "$@"'
+  return yield* runProgram("sh", ["-c", limited, "sh", String(fileBlocks), ...command], options)
 })
 
 // Prints what the terminal shows, byte by byte, and ends as the command does.

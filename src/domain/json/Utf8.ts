@@ -5,12 +5,39 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(16384)
 
+/** The encodings other than UTF-8 that a text shows at its start (RFC 4627 section 3), by mark or by its zero bytes. */
+const otherEncoding = ([first, second, third, fourth]: Uint8Array): "UTF-16" | "UTF-32" | undefined => {
+  if (second === undefined) return undefined
+  const isLittle = first === 0xff && second === 0xfe
+  if (isLittle && third === 0 && fourth === 0) return "UTF-32"
+  if (isLittle || (first === 0xfe && second === 0xff)) return "UTF-16"
+  if (first !== 0 && second !== 0) return undefined
+  return third === 0 && (first === 0 ? second === 0 : fourth === 0) ? "UTF-32" : "UTF-16"
+}
+
+/** Whether the bytes begin with UTF-8's byte order mark. */
+export const hasByteOrderMark = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+
+/** Why a text cannot be JSON by the way it begins, with the way out; `what` is the sentence's subject. */
+export const startFault = (bytes: Uint8Array, what: string): string | undefined => {
+  if (hasByteOrderMark(bytes)) {
+    return bytes.length === 3
+      ? `${what} is empty: it holds a byte order mark and nothing else.`
+      : `${what} begins with a byte order mark. Send it without one.`
+  }
+  const encoding = otherEncoding(bytes)
+  return encoding === undefined ? undefined : `${what} is encoded in ${encoding}. Convert it to UTF-8.`
+}
+
 /** Decodes strict UTF-8; anything ill-formed is an issue, never U+FFFD. */
 export const decodeUtf8 = (bytes: Uint8Array): Parsed<string> => {
   try {
     return { value: decoder.decode(bytes) }
   } catch {
-    const message = `The body is not valid UTF-8: see the byte at offset ${firstIllFormed(bytes)}. Send JSON as UTF-8.`
+    const message =
+      startFault(bytes, "The body") ??
+      `The body is not valid UTF-8: see the byte at offset ${firstIllFormed(bytes)}. Send JSON as UTF-8.`
     return { issue: { code: "invalid_json", pointer: "", message } }
   }
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer"
-import { decodeUtf8 } from "../../domain/json/Utf8.ts"
+import { decodeUtf8, startFault } from "../../domain/json/Utf8.ts"
 import { InvalidJson, UnsupportedMediaType } from "../../domain/Problem.ts"
 
 type Headers = Readonly<Record<string, string | undefined>>
@@ -15,13 +15,6 @@ const isJson = (contentType: string | undefined): boolean => {
     type === "application/json" &&
     parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter))
   )
-}
-
-const markFault = (bytes: Uint8Array): string | undefined =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? "The text begins with a byte order mark." : undefined
-
-const utf8Fault = (bytes: Uint8Array): string | undefined => {
-  return decodeUtf8(bytes).issue?.message
 }
 
 /** Why a body is not even read: it is compressed. */
@@ -45,6 +38,6 @@ export const typeFault = (headers: Headers): UnsupportedMediaType | undefined =>
 export const bytesFault = (headers: Headers, bytes: Uint8Array): UnsupportedMediaType | InvalidJson | undefined => {
   const mistyped = typeFault(headers)
   if (mistyped !== undefined) return mistyped
-  const fault = isUtf8(bytes) ? markFault(bytes) : utf8Fault(bytes)
+  const fault = startFault(bytes, "The body") ?? (isUtf8(bytes) ? undefined : decodeUtf8(bytes).issue?.message)
   return fault === undefined ? undefined : new InvalidJson({ detail: fault, errors: [{ path: "", message: fault }] })
 }

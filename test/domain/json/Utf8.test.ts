@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { decodeUtf8 } from "../../../src/domain/json/Utf8.ts"
+import { decodeUtf8, startFault } from "../../../src/domain/json/Utf8.ts"
 import { randomFrom, randomString } from "./RandomJson.ts"
 
 describe("UTF-8", () => {
@@ -24,6 +24,26 @@ describe("UTF-8", () => {
       assert.strictEqual(result.issue.code, "invalid_json")
       assert.include(result.issue.message, `offset ${offset}.`)
     }
+  })
+
+  it("names another encoding that a text shows at its start, and an empty text behind a mark", () => {
+    const json = '{"é":1}'
+    const big = Buffer.from(json, "utf16le").swap16()
+    const cases: ReadonlyArray<readonly [Uint8Array, string | undefined]> = [
+      [Buffer.from(`\ufeff${json}`, "utf16le"), "It is encoded in UTF-16. Convert it to UTF-8."],
+      [Buffer.from(json, "utf16le"), "It is encoded in UTF-16. Convert it to UTF-8."],
+      [Buffer.concat([Uint8Array.of(0xfe, 0xff), big]), "It is encoded in UTF-16. Convert it to UTF-8."],
+      [big, "It is encoded in UTF-16. Convert it to UTF-8."],
+      [Uint8Array.of(0xff, 0xfe, 0, 0, 0x7b, 0, 0, 0), "It is encoded in UTF-32. Convert it to UTF-8."],
+      [Uint8Array.of(0x7b, 0, 0, 0, 0x7d, 0, 0, 0), "It is encoded in UTF-32. Convert it to UTF-8."],
+      [Uint8Array.of(0, 0, 0, 0x7b), "It is encoded in UTF-32. Convert it to UTF-8."],
+      [Buffer.from("\ufeff"), "It is empty: it holds a byte order mark and nothing else."],
+      [Buffer.from(`\ufeff${json}`), "It begins with a byte order mark. Send it without one."],
+      [Buffer.from(json), undefined],
+      [Buffer.from("1"), undefined],
+      [Buffer.alloc(0), undefined]
+    ]
+    for (const [bytes, told] of cases) assert.strictEqual(startFault(bytes, "It"), told, String(bytes))
   })
 
   it("counts the bytes of short and long texts", () => {

@@ -138,6 +138,20 @@ layer(serviceLayer())("Refused with its place, never altered:", (it) => {
     }
   }
 
+  it.effect("a body in UTF-16 or with nothing but a mark, by the name of what it is", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const detailOf = (body: Uint8Array, path: string) =>
+        Effect.map(wire("POST", path, { key, body }), (answer) => assertProblem(answer, 400, "invalid_json").detail)
+      for (const path of ["/v1/t", "/v1/_import"]) {
+        const utf16 = yield* detailOf(Buffer.from('\ufeff{"tables":{}}', "utf16le"), path)
+        assert.strictEqual(utf16, "The body is encoded in UTF-16. Convert it to UTF-8.")
+        const empty = yield* detailOf(Buffer.from("\ufeff"), path)
+        assert.strictEqual(empty, "The body is empty: it holds a byte order mark and nothing else.")
+      }
+    })
+  )
+
   for (const operation of ["", "/count"]) {
     for (const [what, body, code] of refused) {
       if (typeof body !== "string") continue
