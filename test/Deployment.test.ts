@@ -18,10 +18,15 @@ const document = readFileSync(new URL("../src/server/pages/docs/deployment.md", 
 const fileOf = (name: string): string =>
   [...document.matchAll(/^```\w+ (.*)\n([^]*?)^```$/gm)].find(([, caption]) => caption?.endsWith(name))?.[2] ?? ""
 
-/** Runs a program of the system that checks a file; where it is not installed, the test is skipped. */
+const isTimeout = (error: Error): boolean => "code" in error && error.code === "ETIMEDOUT"
+
+/** Runs a program of the system that checks a file; where it cannot be started, the test is skipped and says why. */
 const check = (context: TestContext, program: string, options: ReadonlyArray<string>) => {
   const { error, status, stderr, stdout } = spawnSync(program, options, { encoding: "utf8", timeout: 50_000 })
-  if (error !== undefined && "code" in error && error.code === "ENOENT") context.skip(`${program} is not installed`)
+  // Not only where there is none: a folder of the PATH that this user cannot read ends the search, too.
+  if (error !== undefined && status === null && !isTimeout(error)) {
+    context.skip(`${program} cannot be started here: ${error.message}`)
+  }
   assert.strictEqual(status, 0, `${program}: ${stdout}${stderr}`)
   return `${stdout}${stderr}`
 }

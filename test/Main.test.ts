@@ -18,6 +18,7 @@ import {
   spawnService,
   startService
 } from "./support/ServiceProcess.ts"
+import { within } from "./support/OwnTime.ts"
 
 const seconds = 60_000
 
@@ -172,7 +173,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const link = yield* call(`${service.url}/auth/magic-link`, { body: '{"email":"somebody@example.com"}' })
         assert.strictEqual(link.status, 200)
         assert.notInclude(link.text, "token")
-        yield* Deferred.await(called).pipe(Effect.timeout("10 seconds"))
+        yield* Deferred.await(called).pipe(within(10_000))
         assert.notInclude(service.output(), "hunter2")
       }),
     seconds
@@ -231,7 +232,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
       Effect.gen(function* () {
         const folder = yield* makeFolder
         const first = yield* startService({ DATA_DIR: folder })
-        const output = yield* refused({ DATA_DIR: folder }).pipe(Effect.timeout("5 seconds"))
+        const output = yield* refused({ DATA_DIR: folder }).pipe(within(5000))
         assert.include(output, `process ${first.pid}`)
         assert.include(output, folder)
         const key = yield* signUp(first.url)
@@ -249,7 +250,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         let refusals = 0
         let answers = 0
         const attempt = call(`http://127.0.0.1:${port}/ready`).pipe(
-          Effect.timeout("5 seconds"),
+          within(5000),
           Effect.tap(({ status }) => Effect.sync(() => assert.strictEqual(status, 200))),
           Effect.map(() => void answers++),
           Effect.catchTag("Disconnected", ({ code }) =>
@@ -296,7 +297,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         assert.include(yield* call(`${url}/ready`), { status: 200, text: '{"status":"ready"}' })
         for (const fault of [proxy.cut, proxy.stall]) {
           yield* fault
-          const refusal = yield* call(`${url}/ready`).pipe(Effect.timeout("3 seconds"))
+          const refusal = yield* call(`${url}/ready`).pipe(within(3000))
           assert.strictEqual(refusal.status, 503)
           assert.match(refusal.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
           assert.include(refusal.text, '"code":"unavailable"')
@@ -304,7 +305,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
           yield* proxy.resume
           yield* call(`${url}/ready`).pipe(
             Effect.repeat({ until: ({ status }) => status === 200, schedule: Schedule.spaced("20 millis") }),
-            Effect.timeout("10 seconds")
+            within(10_000)
           )
         }
       }),

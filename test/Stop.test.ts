@@ -5,6 +5,7 @@ import { connect } from "node:net"
 import { runs } from "../src/server/sql/EmbeddedProcess.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { call, makeFolder, numbersIn, postmasterOf, signUp, startService } from "./support/ServiceProcess.ts"
+import { within } from "./support/OwnTime.ts"
 
 const seconds = 60_000
 
@@ -50,7 +51,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
           )
         )
         const outcomes = yield* Fiber.join(writes)
-        assert.strictEqual(yield* first.ended.pipe(Effect.timeout("10 seconds")), 0, first.output())
+        assert.strictEqual(yield* first.ended.pipe(within(10_000)), 0, first.output())
         assert.deepStrictEqual(
           outcomes.filter(({ outcome }) => outcome !== "stored" && outcome !== "refused"),
           []
@@ -76,7 +77,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
           yield* service.signal(signal)
           yield* Effect.flip(Effect.forever(call(`${service.url}/health`)))
           yield* service.signal(signal)
-          assert.strictEqual(yield* service.ended.pipe(Effect.timeout("10 seconds")), 0, service.output())
+          assert.strictEqual(yield* service.ended.pipe(within(10_000)), 0, service.output())
           assert.isFalse(runs(postmaster))
           assert.strictEqual(service.output().trim().split("\n").at(-1), "Agent Memory has stopped.")
         }),
@@ -93,7 +94,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const head = "POST /auth/verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         yield* socketAfter(service.port, `${head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`)
         yield* service.signal("SIGTERM")
-        assert.strictEqual(yield* service.ended.pipe(Effect.timeout("10 seconds")), 0, service.output())
+        assert.strictEqual(yield* service.ended.pipe(within(10_000)), 0, service.output())
       }),
     seconds
   )

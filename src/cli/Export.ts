@@ -1,17 +1,7 @@
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { amount, formatOf, formats, printLines, readDocument, sizeText, type Format } from "./Formats.ts"
 import { withProgress } from "./Progress.ts"
 import { refusal, send } from "./Rest.ts"

@@ -204,8 +204,15 @@ layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
         assert.strictEqual(readFileSync(join(folder, "real.json"), "utf8"), small)
         assert.strictEqual(statSync(join(folder, "real.json")).mode & 0o777, 0o600)
         assert.deepStrictEqual(readdirSync(folder), ["link.json", "real.json", "real.json.part"])
-        const device = yield* agentMemory(["export", "-o", "/dev/stdout"], { variables, folder })
-        assert.deepStrictEqual([device.code, device.out], [0, small], device.errors)
+        spawnSync("mkfifo", [join(folder, "pipe")])
+        const [sent, received] = yield* Effect.all(
+          [
+            agentMemory(["export", "-o", "pipe"], { variables, folder }),
+            Effect.promise(() => readFile(join(folder, "pipe"), "utf8"))
+          ],
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual([sent.code, received], [0, small], sent.errors)
       })
   )
 

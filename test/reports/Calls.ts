@@ -62,10 +62,3 @@ export const versionsOf = Effect.fnUntraced(function* (key: string, table: strin
   assert.strictEqual(answer.status, 200, answer.text)
   return jsonOf<{ versions: ReadonlyArray<VersionBody> }>(answer).versions
 })
-
-/** How long an effect takes in milliseconds of real time, and what it gives. */
-export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const start = performance.now()
-    return Effect.map(effect, (value) => ({ value, took: performance.now() - start }))
-  })

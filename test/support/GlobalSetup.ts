@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Config, Effect, Exit, Option, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
-import { execFile } from "node:child_process"
+import { execFile, spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -89,9 +89,10 @@ const chromiums = [
 
 const findChromium = Effect.gen(function* () {
   const named = yield* Config.option(Config.String("CHROMIUM"))
-  const found = Option.getOrElse(named, () => chromiums.find((path) => existsSync(path)) ?? "")
+  const candidates = Option.isSome(named) ? [named.value] : chromiums
+  const found = candidates.find((path) => spawnSync(path, ["--version"]).status === 0) ?? ""
   if (found === "")
-    console.log("The browser tests are skipped: there is no Chromium. Install one, or name it in CHROMIUM.")
+    console.log(`The browser tests are skipped: no Chromium starts (${candidates.join(", ")}). Name one in CHROMIUM.`)
   return found
 })
 

@@ -3,6 +3,7 @@ import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { connect, type Socket } from "node:net"
 import { BaseUrl, bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import { within } from "../../support/OwnTime.ts"
 
 /** A raw connection to the service that has sent this text. */
 const opened = Effect.fnUntraced(function* (text: string) {
@@ -66,7 +67,7 @@ layer(serviceLayer(), { excludeTestServices: true })("A service with slow and ab
       yield* Effect.forEach(Array.from({ length: 50 }), () => opened("GET /v1/t HTTP/1.1\r\nHost: localhost\r\nX"), {
         concurrency: 50
       })
-      const answer = yield* request("POST", "/v1/t", { key, body: "{}" }).pipe(Effect.timeout("2 seconds"))
+      const answer = yield* request("POST", "/v1/t", { key, body: "{}" }).pipe(within(2000))
       assert.strictEqual(answer.status, 201)
     })
   )
@@ -139,7 +140,7 @@ layer(serviceLayer(), { excludeTestServices: true })("A service with slow and ab
         opened(`GET /v1/_export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`)
       )
       for (const reader of readers) reader.pause()
-      const answer = yield* request("POST", "/v1/t", { key, body: "{}" }).pipe(Effect.timeout("3 seconds"))
+      const answer = yield* request("POST", "/v1/t", { key, body: "{}" }).pipe(within(3000))
       assert.strictEqual(answer.status, 201)
       yield* Effect.forEach(readers, (reader) => Effect.sync(() => reader.destroy()))
       const exported = yield* Effect.repeat(request("GET", "/v1/_export", { key }), {

@@ -5,7 +5,8 @@ import { embeddedLayer } from "../../../src/server/sql/Database.ts"
 import { DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { makeFolder, postmasterOf } from "../../support/ServiceProcess.ts"
 import { newAccount, serviceOn } from "../../support/TestService.ts"
-import { add, assertUnavailable, BehindNetworkService, Network, rowsOf, timed } from "./FailingDatabase.ts"
+import { add, assertUnavailable, BehindNetworkService, Network, rowsOf } from "./FailingDatabase.ts"
+import { timed } from "../../support/OwnTime.ts"
 
 const seconds = 120_000
 const faultLasts = "10 seconds"

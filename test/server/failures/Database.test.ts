@@ -6,15 +6,8 @@ import { DatabaseLayer, DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { newConnection } from "../../support/Mcp.ts"
 import { callMcp } from "../../support/OAuth.ts"
 import { bodyOf, newAccount, request } from "../../support/TestService.ts"
-import {
-  add,
-  addUntilStored,
-  assertUnavailable,
-  BehindNetworkService,
-  Network,
-  rowsOf,
-  timed
-} from "./FailingDatabase.ts"
+import { add, addUntilStored, assertUnavailable, BehindNetworkService, Network, rowsOf } from "./FailingDatabase.ts"
+import { timed } from "../../support/OwnTime.ts"
 
 layer(BehindNetworkService, { excludeTestServices: true })("A service whose database fails", (it) => {
   it.effect("P12 answers 503 in under 3 s while the network swallows everything, and recovers by itself", () =>

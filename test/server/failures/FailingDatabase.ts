@@ -20,13 +20,6 @@ const BehindNetwork = Layer.effectContext(
 /** A service whose database is behind {@link Network}. */
 export const BehindNetworkService = serviceOn(BehindNetwork.pipe(Layer.provideMerge(DatabaseLayer)))
 
-/** How long an effect takes, in milliseconds of real time, and what it gives. */
-export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const start = performance.now()
-    return Effect.map(effect, (value) => ({ value, took: performance.now() - start }))
-  })
-
 /** A refusal that came in time, and says when to come back. */
 export const assertUnavailable = ({ took, value }: { readonly took: number; readonly value: Answer }) => {
   assert.strictEqual(value.status, 503, value.text)

@@ -2,13 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { bodyOf, newAccount, request, serviceLayer, type Answer } from "../../support/TestService.ts"
-
-/** How long an effect takes, in milliseconds of real time, and what it gives. */
-const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const start = performance.now()
-    return Effect.map(effect, (value) => ({ value, took: performance.now() - start }))
-  })
+import { timed } from "../../support/OwnTime.ts"
 
 const assertTooSlow = ({ took, value }: { readonly took: number; readonly value: Answer }) => {
   assert.strictEqual(value.status, 503, value.text)

@@ -1,5 +1,5 @@
 import { assert, it as plain, layer } from "@effect/vitest"
-import { Array, Context, Duration, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope } from "effect"
+import { Array, Context, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope } from "effect"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { layerRedis } from "../../../src/server/keys/RateLimiterRedis.ts"
@@ -7,6 +7,7 @@ import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 import { command, hasRedisServer, startRedis } from "../../support/RedisServer.ts"
 import { freePort, makeFolder } from "../../support/ServiceProcess.ts"
 import { admit, admitTimes, count, InfrastructureLayer, newKey, type ShownKey } from "./LimiterCases.ts"
+import { timed, within } from "../../support/OwnTime.ts"
 
 const seconds = 30_000
 
@@ -61,9 +62,9 @@ const load = Effect.fnUntraced(function* (instance: Instance) {
   let sent = 0
   const worker = Effect.fnUntraced(function* (key: ShownKey) {
     while (state.isOn) {
-      const [took, admission] = yield* Effect.timed(instance.use(admit(key)))
+      const { took, value: admission } = yield* timed(instance.use(admit(key)))
       assert.notStrictEqual(admission._tag, "Unknown")
-      slowest = Math.max(slowest, Duration.toMillis(took))
+      slowest = Math.max(slowest, took)
       sent++
     }
   })
@@ -119,9 +120,9 @@ layer(Keys.layer.pipe(Layer.provideMerge(InfrastructureLayer)), { excludeTestSer
         yield* moreAreSent
         yield* redis.signal("SIGSTOP")
         yield* instance.isLost
-        const [took, burst] = yield* Effect.timed(instance.burstOfNewKey)
+        const { took, value: burst } = yield* timed(instance.burstOfNewKey)
         assert.strictEqual(burst.admitted, 30)
-        assert.isBelow(Duration.toMillis(took), 2000)
+        assert.isBelow(took, 2000)
         yield* redis.signal("SIGCONT")
         yield* instance.isBack
         yield* moreAreSent
@@ -211,12 +212,10 @@ layer(Keys.layer.pipe(Layer.provideMerge(InfrastructureLayer)), { excludeTestSer
         const key = yield* newKey
         yield* redis.signal("SIGSTOP")
         const waiting = yield* Effect.forkScoped(running.use(admit(key)))
-        const [stopping] = yield* Effect.timed(Scope.close(scope, Exit.void))
-        assert.isBelow(Duration.toMillis(stopping), 500)
+        yield* Scope.close(scope, Exit.void).pipe(within(500))
         assert.strictEqual((yield* Fiber.join(waiting))._tag, "Admitted")
 
-        const [starting, { isLost }] = yield* Effect.timed(instanceOn(redis.url))
-        assert.isBelow(Duration.toMillis(starting), 3000)
+        const { isLost } = yield* instanceOn(redis.url).pipe(within(3000))
         assert.isTrue(yield* isLost)
         yield* redis.signal("SIGCONT")
       })

@@ -7,6 +7,7 @@ import { DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { done, newConnection } from "../../support/Mcp.ts"
 import { BaseUrl, request, serviceLayer } from "../../support/TestService.ts"
 import { meta, protocolVersion, rpc } from "./Messages.ts"
+import { within } from "../../support/OwnTime.ts"
 
 const modern = (name: string) => ({
   "mcp-protocol-version": protocolVersion,
@@ -39,9 +40,7 @@ const begin = Effect.fnUntraced(function* (
 
 /** Waits until something is so; not for so long that a statement would be given up by itself. */
 const until = <E, R>(holds: Effect.Effect<boolean, E, R>) =>
-  Effect.repeat(holds, { until: (isSo) => isSo, schedule: Schedule.spaced("20 millis") }).pipe(
-    Effect.timeout("3 seconds")
-  )
+  Effect.repeat(holds, { until: (isSo) => isSo, schedule: Schedule.spaced("20 millis") }).pipe(within(3000))
 
 const isWaiting = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

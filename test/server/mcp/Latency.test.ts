@@ -5,6 +5,7 @@ import { done, newConnection } from "../../support/Mcp.ts"
 import { callMcp } from "../../support/OAuth.ts"
 import { request, serviceLayer } from "../../support/TestService.ts"
 import { rpc, send } from "./Messages.ts"
+import { within } from "../../support/OwnTime.ts"
 
 /** Runs each effect so many times, all of them in turn so that they meet the same load, and gives how long they took. */
 const measured = Effect.fnUntraced(function* <E, R>(
@@ -37,7 +38,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The endpoint", (it) => {
           `
           for (const { name } of tables) yield* admin`LOCK TABLE ${admin(name)} IN ACCESS EXCLUSIVE MODE`
           for (const token of [undefined, "nonsense", "svc_access_nonsense", "svc_live_nonsense"]) {
-            const answer = yield* callMcp(token).pipe(Effect.timeout("1 second"))
+            const answer = yield* callMcp(token).pipe(within(1000))
             assert.strictEqual(answer.status, 401)
           }
           const found = yield* request("GET", "/.well-known/oauth-protected-resource/mcp")

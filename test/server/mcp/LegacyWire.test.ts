@@ -4,6 +4,7 @@ import { done, newConnection, rpcOf } from "../../support/Mcp.ts"
 import { bodyOf, request, serviceLayer, type Answer } from "../../support/TestService.ts"
 import { wire } from "../wire/Wire.ts"
 import { initialize, rpc, send, type Failed } from "./Messages.ts"
+import { within } from "../../support/OwnTime.ts"
 
 const resultOf = (answer: Answer) => rpcOf<{ result: Record<string, unknown> }>(answer).result
 
@@ -191,7 +192,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The legacy wire", (it) => 
           deep
         ]
         for (const body of bodies) {
-          const answer = yield* send(token, body).pipe(Effect.timeout("2 seconds"))
+          const answer = yield* send(token, body).pipe(within(2000))
           assert.isBelow(answer.status, 500, answer.text)
           assert.notInclude(answer.text, "-32603")
         }

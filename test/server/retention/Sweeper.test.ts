@@ -14,6 +14,7 @@ import { Tables } from "../../../src/server/tables/Tables.ts"
 import { setClock } from "../../support/Database.ts"
 import { secondPool } from "../../support/SignInServices.ts"
 import { countOf, newWriter, retentionLayer, versionsOf } from "./Sweeping.ts"
+import { within } from "../../support/OwnTime.ts"
 
 const sweep = Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
 
@@ -284,7 +285,7 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
         const fiber = yield* Effect.forkChild(told(paced(1)(sweep)))
         yield* Deferred.await(begun)
         yield* Effect.replicateEffect(turn, round)
-        yield* Fiber.interrupt(fiber).pipe(Effect.timeout("1 second"))
+        yield* Fiber.interrupt(fiber).pipe(within(1000))
         yield* assertExact
       }
       assert.isAbove(yield* countOf("versions", accountId), 0)

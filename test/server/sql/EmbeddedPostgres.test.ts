@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { holderOf, makeEmbedded, type EmbeddedPostgresAddress } from "../../../src/server/sql/EmbeddedPostgres.ts"
 import { runs, waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
+import { within } from "../../support/OwnTime.ts"
 
 const seconds = 60_000
 
@@ -113,7 +114,7 @@ it.live(
     Effect.gen(function* () {
       const dataDir = yield* makeDataDir
       const holder = yield* spawnHolder(dataDir)
-      const refusal = yield* Effect.flip(start(dataDir)).pipe(Effect.timeout("5 seconds"))
+      const refusal = yield* Effect.flip(start(dataDir)).pipe(within(5000))
       assert.strictEqual(refusal.reason, "Held")
       assert.strictEqual(refusal.holder, holder.pid)
       assert.include(refusal.message, `process ${holder.pid}`)
