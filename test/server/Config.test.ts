@@ -132,6 +132,55 @@ describe("Settings", () => {
     })
   )
 
+  const addresses: ReadonlyArray<readonly [variable: string, value: string, told: string]> = [
+    [
+      "DATABASE_URL",
+      "postgres://u:hunter2@h/d?ssl=true",
+      "given the parameter ssl, which is not PostgreSQL's: expected an address with sslmode=verify-full"
+    ],
+    [
+      "DATABASE_URL",
+      "postgres://u:hunter2@h/d?slmode=require",
+      "given the parameter slmode, which is not known: expected an address with only sslmode, sslrootcert, "
+    ],
+    [
+      "DATABASE_URL",
+      "postgres://u:hunter2@h/d?sslmode=required",
+      "given another sslmode than there is: expected an address with one of sslmode=disable, sslmode=prefer, "
+    ],
+    ["DATABASE_URL", "postgres://u:hunter2@h/d?sslmode=require&sslmode=disable", "given sslmode twice"],
+    [
+      "DATABASE_URL",
+      "postgres://u:hunter2@h/d?sslcert=/c",
+      "given one of sslcert and sslkey: expected an address with both"
+    ],
+    ["DATABASE_URL", "postgres://h/d?hunter2@db", "given a parameter (not shown), which is not known"],
+    [
+      "SMTP_URL",
+      "smtp://u:hunter2@h?requireTls=false",
+      "given the parameter requireTls, which is not known: expected an address with only requireTLS, "
+    ],
+    [
+      "SMTP_URL",
+      "smtp://u:hunter2@h?requireTLS=no",
+      "given another requireTLS than there is: expected an address with one of requireTLS=true, requireTLS=false"
+    ],
+    [
+      "REDIS_URL",
+      "redis://u:hunter2@h?tls=true",
+      "given the parameter tls, which is not known: expected an address without parameters"
+    ]
+  ]
+  for (const [variable, value, told] of addresses) {
+    it.effect(`refuse ${variable}=${value.replace(/.*@/, "…@")} and say what it may have`, () =>
+      Effect.gen(function* () {
+        const message = yield* problem({ [variable]: value })
+        assert.include(message, `${variable} is ${told}`)
+        assert.notInclude(message, "hunter2")
+      })
+    )
+  }
+
   it.effect("never show a secret", () =>
     Effect.gen(function* () {
       const message = yield* problem({

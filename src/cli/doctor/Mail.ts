@@ -1,6 +1,7 @@
 import { Effect, Option, Redacted } from "effect"
 import { findLocalSecret, localSecretFile } from "../../server/accounts/LocalSecretFile.ts"
 import type { Settings } from "../../server/Config.ts"
+import { smtpOptions } from "../../server/mail/SmtpOptions.ts"
 import { failed, ok, warning, type Finding } from "./Finding.ts"
 
 const check = "mail"
@@ -12,6 +13,9 @@ const describe = (error: unknown): string => {
 
 const adviceFor = (text: string): string => {
   if (/EAUTH|535/.test(text)) return "Check the user and password in SMTP_URL; percent-encode special characters."
+  if (text.includes("STARTTLS")) {
+    return "Use smtps://, or a server that offers STARTTLS. Only on a network that you trust, add ?requireTLS=false to SMTP_URL."
+  }
   if (/ETLS|certificate|wrong version|SSL/i.test(text)) {
     return "Use smtps:// for a port that speaks TLS at once (465), and smtp:// for one that begins in the clear (587)."
   }
@@ -20,7 +24,7 @@ const adviceFor = (text: string): string => {
 
 const verify = Effect.fnUntraced(function* (url: string, from: string) {
   const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
-  const transport = createTransport({ url, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 10_000 })
+  const transport = createTransport({ ...smtpOptions(url), socketTimeout: 10_000 })
   const { host } = new URL(url)
   return yield* Effect.tryPromise({ try: () => transport.verify(), catch: describe }).pipe(
     Effect.match({

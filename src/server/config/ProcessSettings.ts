@@ -1,5 +1,7 @@
 import { Option, Redacted } from "effect"
 import { parseNetwork } from "../http/ClientIp.ts"
+import { databaseUrlFault } from "./DatabaseUrl.ts"
+import { parametersFault } from "./UrlParameters.ts"
 import { choice, integer, list, parseUrl, secretUrl, setting } from "./Setting.ts"
 
 const isPercentEncoding = (text: string): boolean => /^(?:[^%]|%[0-9a-f]{2})*$/i.test(text)
@@ -39,8 +41,10 @@ export const addressSettings = {
 /** Where data is kept. */
 export const storageSettings = {
   databaseUrl: secretUrl("DATABASE_URL", ["postgres:", "postgresql:"], {
-    meaning: "A PostgreSQL 15 or later, encoded in UTF-8. Without it an embedded one keeps its files in `DATA_DIR`.",
-    example: "postgres://user:password@host:5432/database"
+    meaning:
+      "A PostgreSQL 15 or later, encoded in UTF-8. Without it an embedded one keeps its files in `DATA_DIR`. `sslmode` is libpq's: `disable`, `prefer`, `require`, `verify-ca` or `verify-full`, with `sslrootcert`, `sslcert` and `sslkey` as files; `prefer` where it is not said, and `disable` within this machine. `allow`, channel binding, revocation lists and passwords of keys are not supported.",
+    example: "postgres://user:password@host:5432/database?sslmode=verify-full",
+    faultOf: databaseUrlFault
   }),
   dataDir: setting("DATA_DIR", {
     meaning:
@@ -53,15 +57,28 @@ export const storageSettings = {
     meaning:
       "Keeps the rate limits in Redis. While it is lost, and without it, they are in PostgreSQL; both are exact over several instances.",
     example: "redis://user:password@host:6379",
-    accepts: isRedisUrl
+    accepts: isRedisUrl,
+    faultOf: (url) => parametersFault(url, {})
   })
+}
+
+const switches = ["true", "false"]
+
+const smtpParameters = {
+  requireTLS: switches,
+  ignoreTLS: switches,
+  name: undefined,
+  "tls.rejectUnauthorized": switches,
+  "tls.servername": undefined
 }
 
 /** How the sign-in mails are sent. */
 export const mailSettings = {
   smtpUrl: secretUrl("SMTP_URL", ["smtp:", "smtps:"], {
-    meaning: "The mail server. Without it mails are printed to the terminal.",
-    example: "smtps://user:password@mail.example.com"
+    meaning:
+      "The mail server: `smtps:` speaks TLS at once, `smtp:` on another machine has to offer STARTTLS unless the address ends in `?requireTLS=false`. Without it mails are printed to the terminal.",
+    example: "smtps://user:password@mail.example.com",
+    faultOf: (url) => parametersFault(url, smtpParameters)
   }),
   mailFrom: setting("MAIL_FROM", {
     meaning: "The sender of mails.",

@@ -7,6 +7,9 @@ export interface ConfigIssue {
   readonly expected: string
 }
 
+/** What is wrong with a variable, which is named elsewhere. */
+export type Fault = Omit<ConfigIssue, "variable">
+
 export type Parsed<A> = Result.Result<A, ConfigIssue>
 
 /** What an operator is told of a setting. Texts may hold code in backticks. */
@@ -39,12 +42,16 @@ export const setting = <A, B>(
     readonly expected: string
     readonly unset: B
     readonly secret?: boolean
+    /** What is wrong with a value, where that can be said more exactly than by what is expected. */
+    readonly faultOf?: (text: string) => Fault | undefined
   }
 ): Setting<A | B> => {
-  const { expected, parse, secret: isSecret = false, unset, ...description } = options
+  const { expected, parse, faultOf, secret: isSecret = false, unset, ...description } = options
   const config = Config.map(Config.option(Config.String(name)), (found): Parsed<A | B> => {
     const text = Option.getOrElse(found, () => "").trim()
     if (text === "") return Result.succeed(unset)
+    const fault = faultOf?.(text)
+    if (fault !== undefined) return Result.fail({ variable: name, ...fault })
     return Result.fromOption(parse(text), () => ({
       variable: name,
       value: isSecret ? secret : JSON.stringify(text),
@@ -120,15 +127,21 @@ export const parseUrl = (text: string, protocols: ReadonlyArray<string>): Option
 export const secretUrl = (
   name: string,
   protocols: ReadonlyArray<string>,
-  options: Description & { readonly example: string; readonly accepts?: (url: URL) => boolean }
+  options: Description & {
+    readonly example: string
+    readonly accepts?: (url: URL) => boolean
+    /** What is wrong with an address that has a protocol of these; it must show no part that may be secret. */
+    readonly faultOf: (url: URL) => Fault | undefined
+  }
 ): Setting<Option.Option<Redacted.Redacted>> => {
-  const { accepts = () => true, example, ...description } = options
+  const { accepts = () => true, example, faultOf, ...description } = options
   return setting(name, {
     ...description,
     parse: (text) =>
       Option.map(Option.filter(parseUrl(text, protocols), accepts), () =>
         Option.some(Redacted.make(text, { label: name }))
       ),
+    faultOf: (text) => Option.getOrUndefined(Option.map(parseUrl(text, protocols), faultOf)),
     expected: `an address like ${example}`,
     unset: Option.none<Redacted.Redacted>(),
     secret: true

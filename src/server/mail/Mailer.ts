@@ -1,5 +1,6 @@
 import { Context, Data, Effect, Layer, Option, Predicate, Queue, Redacted, Ref } from "effect"
 import { Settings } from "../Config.ts"
+import { smtpOptions } from "./SmtpOptions.ts"
 
 /** One mail to one mailbox. */
 export interface Mail {
@@ -30,20 +31,17 @@ export class Mailer extends Context.Service<
     Mailer,
     Effect.gen(function* () {
       const { smtpUrl, mailFrom } = yield* Settings
+      const address = yield* Effect.orDie(Effect.fromOption(smtpUrl))
       // Services without SMTP_URL need not load it.
       const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
       const transport = yield* Effect.acquireRelease(
         Effect.sync(() =>
           createTransport(
             {
-              url: Option.match(smtpUrl, { onNone: () => "", onSome: Redacted.value }),
+              ...smtpOptions(Redacted.value(address)),
               pool: true,
               maxConnections: 5,
-              connectionTimeout: 10_000,
-              greetingTimeout: 10_000,
-              socketTimeout: 20_000,
-              disableFileAccess: true,
-              disableUrlAccess: true
+              socketTimeout: 20_000
             },
             { from: mailFrom }
           )

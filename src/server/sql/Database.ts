@@ -9,6 +9,7 @@ import {
   type EmbeddedPostgresAddress,
   type EmbeddedPostgresOptions
 } from "./EmbeddedPostgres.ts"
+import { tlsOf } from "./DatabaseTls.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { texts } from "./Params.ts"
 import { migrate } from "./Migrations.ts"
@@ -46,7 +47,9 @@ const session = {
 const oldestServer = 15
 
 /** The pool of one external server. */
-export const externalPool = (url: Redacted.Redacted) => PgClient.make({ ...session, url })
+export const externalPool = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  return yield* PgClient.make({ ...session, url, ssl: yield* tlsOf(url) })
+})
 
 /** The innermost reason of a failed connection: a refusal, an unknown host, or PostgreSQL's own words. */
 const rootReason = (error: unknown): string => {
@@ -89,7 +92,11 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 
 /** The server of `DATABASE_URL` as it is, once it has the version and encoding that are needed. */
 export const openExternal = Effect.fnUntraced(function* (url: Redacted.Redacted) {
-  const client = yield* externalPool(url).pipe(Effect.mapError(unreachable))
+  const client = yield* externalPool(url).pipe(
+    Effect.mapError((error) =>
+      error._tag === "SqlError" ? unreachable(error) : new DatabaseProblem({ message: error.message })
+    )
+  )
   yield* checkVersion(client)
   return { client, description: "in the PostgreSQL database of DATABASE_URL" }
 })

@@ -8,6 +8,7 @@ import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { MailError, Mailer } from "../../../src/server/mail/Mailer.ts"
 import { MailQueue } from "../../../src/server/mail/MailQueue.ts"
+import { smtpOptions } from "../../../src/server/mail/SmtpOptions.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
 import { settingsLayer } from "../../support/SignInServices.ts"
 import { within } from "../../support/OwnTime.ts"
@@ -222,5 +223,35 @@ describe("A sign-in over SMTP", () => {
         assert.deepStrictEqual(Object.keys(sent).toSorted(), ["expires_at", "token"])
       })
     )
+  )
+})
+
+describe("A connection to SMTP_URL", () => {
+  it("has to be encrypted on its way to another machine unless the address says otherwise", () => {
+    const required = (address: string) => smtpOptions(address).requireTLS
+    for (const address of ["smtp://mail.example.com", "smtp://10.0.0.5:25", "smtp://localhost:25?requireTLS=true"]) {
+      assert.isTrue(required(address), address)
+    }
+    for (const address of [
+      "smtp://localhost:1025",
+      "smtp://127.0.0.1",
+      "smtp://[::1]:25",
+      "smtp://mail.example.com?requireTLS=false",
+      "smtp://mail.example.com?ignoreTLS=true",
+      // Encrypted from its first byte.
+      "smtps://mail.example.com"
+    ]) {
+      assert.isFalse(required(address), address)
+    }
+  })
+
+  it.live("sends nothing to a server that does not offer STARTTLS where it is required", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* smtpServer({ refusals: 0 })
+      const refused = yield* Effect.flip((yield* smtpMailer(`${url}?requireTLS=true`)).send(mail))
+      assert.match(refused.code, /ETLS|EREQUIRETLS|502|500/)
+      yield* (yield* smtpMailer(`${url}?requireTLS=false`)).send(mail)
+      assert.strictEqual(yield* Queue.size(received), 1)
+    })
   )
 })
