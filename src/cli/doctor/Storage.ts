@@ -9,21 +9,27 @@ import { openExternal } from "../../server/sql/Database.ts"
 import { currentOwner } from "../../server/sql/EmbeddedOwner.ts"
 import { findEmbedded, type EmbeddedPostgresAddress } from "../../server/sql/EmbeddedPostgres.ts"
 import { findPrograms } from "../../server/sql/EmbeddedPrograms.ts"
-import { newestMigration } from "../../server/sql/Migrations.ts"
-import { failed, ok } from "./Finding.ts"
+import { newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "../../server/sql/Readiness.ts"
+import { failed, ok, warning } from "./Finding.ts"
 
 const check = "database"
 
 const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: string) {
-  const [found] = yield* sql<{ version: string; has_migrations: boolean }>`
-    SELECT current_setting('server_version') AS version, to_regclass('migrations') IS NOT NULL AS has_migrations
+  const [found] = yield* sql<{ version: string; isEncrypted: boolean | null }>`
+    SELECT current_setting('server_version') AS version,
+      (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS "isEncrypted"
   `
-  const { has_migrations, version } = found!
-  const newest = has_migrations
-    ? yield* sql<{ name: string }>`SELECT name FROM migrations ORDER BY migration_id DESC LIMIT 1`
-    : []
-  const server = `PostgreSQL ${version.split(" ")[0]} ${place}`
-  return newest[0]?.name === newestMigration
+  const { isEncrypted, version } = found!
+  const state = yield* stateOf(sql)
+  const obstacle = obstacleOf(state)
+  if (obstacle !== undefined) return failed(check, obstacle.cause, obstacle.remedy)
+  const newer = newerOf(state)
+  if (newer.length > 0) {
+    const { cause, remedy } = newerWarning(newer)
+    return warning(check, cause, remedy)
+  }
+  const server = `PostgreSQL ${version.split(" ")[0]} ${place}${isEncrypted === true ? ", encrypted" : ""}`
+  return pendingOf(state).length === 0
     ? ok(check, `${server}, up to date`)
     : ok(check, `${server}, brought up to date by the next start or by migrate`)
 })

@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Effect, Layer, Option, type Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlClient, type SqlError } from "effect/sql"
+import { type Migrator, SqlClient, SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
 import {
   findEmbedded,
@@ -13,6 +13,7 @@ import { tlsOf } from "./DatabaseTls.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { texts } from "./Params.ts"
 import { migrate } from "./Migrations.ts"
+import { newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "./Readiness.ts"
 
 /** The database cannot be used; the message says what to look at. */
 export class DatabaseProblem extends Data.TaggedError("DatabaseProblem")<{ readonly message: string }> {}
@@ -112,12 +113,34 @@ interface Opened {
   readonly description: string
 }
 
+const notMigrated = (error: Migrator.MigrationError | SqlError.SqlError) => {
+  const failed = error._tag === "MigrationError" ? `${error.message}: ` : ""
+  const statement = error._tag === "MigrationError" ? error.cause : error
+  const reason = SqlError.isSqlError(statement) ? rootReason(statement.reason) : "no statement was refused"
+  return new DatabaseProblem({
+    message: `The database could not be brought up to date: ${failed}${reason}\nNothing was changed. Look at the database's log.`
+  })
+}
+
+/** Carries out what is missing. Roles that may not create tables can serve a database that is up to date. */
+const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
+  const state = yield* stateOf(client).pipe(Effect.mapError(unreachable))
+  const obstacle = obstacleOf(state)
+  if (obstacle !== undefined) {
+    return yield* new DatabaseProblem({ message: `${obstacle.cause}\n${obstacle.remedy}` })
+  }
+  const newer = newerOf(state)
+  if (newer.length > 0) {
+    const { cause, remedy } = newerWarning(newer)
+    yield* Effect.logWarning(`${cause} ${remedy}`)
+  }
+  if (pendingOf(state).length === 0) return
+  yield* migrate.pipe(Effect.provideService(SqlClient.SqlClient, client), Effect.mapError(notMigrated))
+})
+
 /** Brings an open database up to date, and gives it to the service. */
 const migrated = Effect.fnUntraced(function* ({ client, description }: Opened) {
-  yield* migrate.pipe(
-    Effect.provideService(SqlClient.SqlClient, client),
-    Effect.mapError((error) => new DatabaseProblem({ message: `The database could not be migrated: ${error.message}` }))
-  )
+  yield* bringUpToDate(client)
   yield* Metrics.databaseConnections(session.maxConnections)
   return Context.make(PgClient.PgClient, client).pipe(
     Context.add(SqlClient.SqlClient, client),

@@ -19,5 +19,33 @@ const migrations = {
 /** Brings the database up to date. Instances that start at once wait for one another. */
 export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "migrations" })
 
+/** Number and name of each migration, in their order. */
+export const knownMigrations = Object.keys(migrations).map((file) => ({
+  id: Number(file.slice(0, 4)),
+  name: file.slice(5)
+}))
+
 /** The name of the newest migration, which a ready database has. */
-export const newestMigration = "bound_accounts"
+export const newestMigration = knownMigrations.at(-1)!.name
+
+/** Every table that the migrations create, and their own. */
+export const tables = [
+  "account_emails",
+  "accounts",
+  "api_keys",
+  "browser_sessions",
+  "connections",
+  "idempotency_records",
+  "key_buckets",
+  "links",
+  "magic_links",
+  "maintenance",
+  "migrations",
+  "oauth_clients",
+  "oauth_codes",
+  "oauth_tokens",
+  "rows",
+  "sign_in_buckets",
+  "tables",
+  "versions"
+]
