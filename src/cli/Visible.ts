@@ -1,5 +1,5 @@
-// C0 but for tab and line feed, DEL, C1, and what turns the direction of the text around it.
-const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+// All but tab and line feed, and what turns the direction of the text around it.
+const unsafe = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
 /**
  * A text that came from elsewhere as a terminal may show it: control characters, which could move the cursor, hide lines

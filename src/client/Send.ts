@@ -116,7 +116,10 @@ const headersOf = (
   ...(operations[operation].repeat === "keyed" ? { "idempotency-key": checkedKey(idempotencyKey) } : {})
 })
 
-const checkedKey = (key: string = crypto.randomUUID()): string => {
+/** A key of a write's own. */
+export const newIdempotencyKey = (): string => crypto.randomUUID()
+
+const checkedKey = (key: string = newIdempotencyKey()): string => {
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key
   // A header cannot hold some of what is not allowed, which would look like a fault of the network.
   const message = "must be 1 to 255 printable ASCII characters"

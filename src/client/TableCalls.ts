@@ -5,7 +5,7 @@ import { batch, checkedOperations, readResult, type SentOperation, type SentResu
 import { checkedFilter } from "./Filters.ts"
 import { jsonOf } from "./Json.ts"
 import type { RowReader } from "./RowReader.ts"
-import type { Send } from "./Send.ts"
+import { newIdempotencyKey, type Send } from "./Send.ts"
 import type { TableClient } from "./TableClient.ts"
 import type { AnyRow, Filter, QueryAnswer, UpdateWhereAnswer, UpsertAnswer, Version } from "./Types.ts"
 
@@ -71,7 +71,7 @@ export const makeTable = (name: string, send: Send, reader: RowReader): TableCli
     delete: async (filter, options) => {
       const body = { filter: checkedFilter(filter) }
       const read = answer<{ readonly deleted: number }>(shapes.plain, "deleted")
-      const keyed = { ...options, idempotencyKey: options?.idempotencyKey ?? crypto.randomUUID() }
+      const keyed = { ...options, idempotencyKey: options?.idempotencyKey ?? newIdempotencyKey() }
       try {
         return (await send("rows.delete", { params, body }, keyed, read)).deleted
       } catch (error) {

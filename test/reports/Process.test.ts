@@ -16,7 +16,6 @@ import {
   startService,
   type ServiceProcess
 } from "../support/ServiceProcess.ts"
-import {} from "./Calls.ts"
 import { timed } from "../support/OwnTime.ts"
 
 const seconds = 60_000

@@ -3,7 +3,6 @@ import { Duration, Effect } from "effect"
 import { Outbox } from "../../src/server/mail/Mailer.ts"
 import { assertProblem, jsonOf, wire, type WireAnswer } from "../server/wire/Wire.ts"
 import { serviceLayer } from "../support/TestService.ts"
-import {} from "./Calls.ts"
 
 const publicly = { BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://127.0.0.1:1" }
 
