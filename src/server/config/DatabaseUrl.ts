@@ -2,7 +2,7 @@ import type { Fault } from "./Setting.ts"
 import { parametersFault } from "./UrlParameters.ts"
 
 /** How a connection is protected, in libpq's words (PostgreSQL's documentation, section 34.19). */
-export const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const
+const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const
 export type SslMode = (typeof sslModes)[number]
 
 const accepted = {
