@@ -157,6 +157,17 @@ layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", 
     })
   )
 
+  it.effect("31 in form encoding, as the official clients write it, keeps the blanks and pluses of its state", () =>
+    Effect.gen(function* () {
+      const client = yield* newClient()
+      const person = yield* newPerson
+      for (const state of ["the state", "1+1 = 2", " ", "~a*b!(c)'d"]) {
+        const query = authorizeQuery(client, challenge, { state })
+        assert.strictEqual(answerOf(yield* decide(person, query)).get("state"), state)
+      }
+    })
+  )
+
   it.effect("31 may have its scopes apart by pluses, as forms have blanks", () =>
     Effect.gen(function* () {
       const client = yield* newClient()
