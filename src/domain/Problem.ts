@@ -209,7 +209,13 @@ export class InvalidToken extends HttpApiError.Problem<InvalidToken>()(
   members("invalid_token", "Ask for a new link with POST /auth/magic-link; a link works once.")
 ) {}
 
-/** The one answer to every bad token and every bad body that should have held one. */
+/** The refusal of a text that can't be a token, whatever it was meant to be. */
+export const notASignInToken = () =>
+  new InvalidToken({
+    detail: "This is not a sign-in token: it has 43 letters, digits, - or _, and follows token= in the mailed link."
+  })
+
+/** The one answer to every token that opens nothing, and every bad body that should have held one. */
 export const invalidToken = () => new InvalidToken({ detail: "The token is unknown, was used already, or is too old." })
 
 /** No live row has this id, or none matches. */

@@ -15,6 +15,13 @@ const format = /^([a-z2-7]{20})_[A-Za-z0-9_-]{43}$/
 export const makeToken = (accountId: AccountId, random: Uint8Array, prefix = ""): string =>
   `${prefix}${accountId}_${Buffer.from(random).toString("base64url")}`
 
+/**
+ * A sign-in link's token as it was pasted, without what no token can hold: blanks, line breaks, and marks of the text
+ * around it. None where no token is left.
+ */
+export const signInTokenOf = (pasted: string): Option.Option<string> =>
+  Option.liftPredicate(pasted.replaceAll(/[^\w-]/g, ""), (token) => /^[\w-]{43}$/.test(token))
+
 /** The account that a token would belong to; none for what cannot be a token of this prefix. */
 export const accountOfToken = (token: string, prefix = ""): Option.Option<AccountId> => {
   const found = token.startsWith(prefix) ? format.exec(token.slice(prefix.length))?.[1] : undefined

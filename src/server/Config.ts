@@ -98,6 +98,8 @@ export class Settings extends Context.Service<
     readonly redisUrl: Option.Option<Redacted.Redacted>
     readonly smtpUrl: Option.Option<Redacted.Redacted>
     readonly mailFrom: string
+    /** Who may make an account; a list holds the domains of e-mail addresses, in lower case. */
+    readonly signUp: "open" | "closed" | ReadonlyArray<string>
     readonly allowedOrigins: ReadonlyArray<string>
     readonly cimd: boolean
     readonly logLevel: LogLevel.LogLevel

@@ -58,10 +58,10 @@ layer(serviceLayer({ SMTP_URL: "smtp://127.0.0.1:1" }), { excludeTestServices: t
         const [first, second] = [yield* begin(victim, query), yield* begin(victim, query)]
         const holds = [first.cookie, second.cookie, `${first.cookie}; ${second.cookie}`]
 
-        // The owner opens the mailed link in a browser of her own, and signs in there.
-        const opened = yield* request("GET", `/sign-in?token=${first.token}`)
+        // The owner opens the newest mail's link in a browser of her own, and signs in there.
+        const opened = yield* request("GET", `/sign-in?token=${second.token}`)
         assert.strictEqual(opened.status, 200)
-        const entered = yield* postForm("/sign-in", { token: first.token })
+        const entered = yield* postForm("/sign-in", { token: second.token })
         assert.strictEqual(entered.status, 303, entered.text)
         // She is not led to what the stranger asked for.
         assert.notInclude(entered.headers.get("location"), "authorize")
@@ -84,7 +84,7 @@ layer(serviceLayer({ SMTP_URL: "smtp://127.0.0.1:1" }), { excludeTestServices: t
           assert.isNull(typed.headers.get("location"))
         }
         // The code of the mail whose link she used is spent with it.
-        const late = yield* postForm("/sign-in/code", { code: first.code }, { cookie: first.cookie })
+        const late = yield* postForm("/sign-in/code", { code: second.code }, { cookie: second.cookie })
         assert.isNull(late.headers.get("location"))
       })
     )

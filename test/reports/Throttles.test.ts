@@ -117,7 +117,7 @@ layer(serviceLayer(limits), { excludeTestServices: true })("Whom a limit counts:
       )
       assertProblem(attempts[29]!, 429, "rate_limited")
       const form = yield* wire("POST", "/sign-in", {
-        body: "token=unknown",
+        body: `token=${"a".repeat(43)}`,
         headers: { ...claims(99), "content-type": "application/x-www-form-urlencoded" }
       })
       assert.strictEqual(form.status, 429)
@@ -129,14 +129,14 @@ layer(serviceLayer({ ...limits, TRUSTED_PROXIES: "127.0.0.1,10.0.0.0/8" }), { ex
   const behind = (chain: (n: number) => string, name: string, count = 24) =>
     asks(count, (n) => ({ "x-forwarded-for": chain(n) }), name)
 
-  it.effect("C40 P30 counts the right-most entry that is no trusted proxy, and IPv6 clients by /64", () =>
+  it.effect("C40 P30 counts the right-most entry that is no trusted proxy, and IPv6 clients by /56", () =>
     Effect.gen(function* () {
       // What stands left of the client's own address is its claim.
       assert.strictEqual(yield* behind((n) => `198.51.100.${n}, 203.0.113.7`, "left"), 20)
       assert.strictEqual(yield* behind((n) => `203.0.113.8, 10.0.0.${n}`, "inner"), 20)
       assert.strictEqual(yield* behind((n) => `203.0.114.${n}`, "each"), 24)
-      assert.strictEqual(yield* behind((n) => `2001:db8:1:2:${n.toString(16)}::1`, "six"), 20)
-      assert.strictEqual(yield* behind((n) => `2001:db8:1:${n + 100}::1`, "nets"), 24)
+      assert.strictEqual(yield* behind((n) => `2001:db8:1:${n.toString(16)}::1`, "six"), 20)
+      assert.strictEqual(yield* behind((n) => `2001:db8:1:${n + 1}00::1`, "nets"), 24)
       // Headers that this proxy does not write are still claims.
       const mixed = yield* asks(
         24,

@@ -1,8 +1,15 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Email, Verified } from "../../domain/Account.ts"
-import { invalidToken, type InvalidToken, type RateLimited, type Unavailable } from "../../domain/Problem.ts"
+import {
+  invalidToken,
+  notASignInToken,
+  type InvalidToken,
+  type RateLimited,
+  type Unavailable
+} from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import { signInTokenOf } from "../../domain/Token.ts"
 import { Keys } from "../keys/Keys.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { Tokens } from "../Tokens.ts"
@@ -23,7 +30,9 @@ export class Accounts extends Context.Service<
     }) => Effect.Effect<SentLink, RateLimited | Unavailable>
     /** Whom a link would sign in. Spends nothing. */
     readonly findLink: (token: string) => Effect.Effect<Option.Option<OpenLink>, Unavailable>
-    /** Spends a link for a new key. Of any number of parallel attempts exactly one succeeds. */
+    /** Whether a newer mail to its address took a link's place. */
+    readonly isReplaced: (token: string) => Effect.Effect<boolean, Unavailable>
+    /** Spends a link for a new key, if it was not asked for in a browser. Of any number of parallel attempts exactly one succeeds. */
     readonly verify: (input: {
       readonly token: string
       readonly ip: string
@@ -52,11 +61,13 @@ export class Accounts extends Context.Service<
         return yield* repo.findLink(yield* tokens.hash(token))
       })
 
+      const isReplaced = Effect.fn("Accounts.isReplaced")(function* (token: string) {
+        return yield* repo.isReplaced(yield* tokens.hash(token))
+      })
+
       const spend = Effect.fnUntraced(function* (token: string) {
         const link = yield* repo.spendLink(yield* tokens.hash(token))
-        if (Option.isNone(link)) {
-          return yield* invalidToken()
-        }
+        if (Option.isNone(link) || !(yield* owners.maySignIn(link.value.email))) return yield* invalidToken()
         const account_id = yield* owners.accountOf(link.value.email)
         const { api_key } = yield* keys.issue(account_id, `magic link ${link.value.day}`)
         return { api_key, account_id }
@@ -64,14 +75,15 @@ export class Accounts extends Context.Service<
 
       const verify = Effect.fn("Accounts.verify")(function* (input: { readonly token: string; readonly ip: string }) {
         yield* throttle.spend(tryLimits(limits, input.ip))
-        return yield* spend(input.token)
+        const token = signInTokenOf(input.token)
+        return yield* Option.isNone(token) ? notASignInToken() : spend(token.value)
       })
 
       const prune = Effect.zipWith(repo.pruneLinks, throttle.prune, (links, buckets) => links + buckets).pipe(
         Effect.withSpan("Accounts.prune")
       )
 
-      return Accounts.of({ requestLink, findLink, verify, prune })
+      return Accounts.of({ requestLink, findLink, isReplaced, verify, prune })
     })
   )
 

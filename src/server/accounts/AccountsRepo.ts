@@ -26,9 +26,12 @@ export type OpenLink = typeof OpenLink.Type
 export class AccountsRepo extends Context.Service<
   AccountsRepo,
   {
+    /** Keeps a link, and ends those that the address had before. */
     readonly insertLink: (link: typeof NewLink.Type) => Effect.Effect<string, Unavailable>
     readonly findLink: (hash: Uint8Array) => Effect.Effect<Option.Option<OpenLink>, Unavailable>
-    /** Spends a link. Only one of any number of attempts finds it. */
+    /** Whether a newer link took this one's place, in a browser or not. */
+    readonly isReplaced: (hash: Uint8Array) => Effect.Effect<boolean, Unavailable>
+    /** Spends a link that is for a key. Only one of any number of attempts finds it. */
     readonly spendLink: (hash: Uint8Array) => Effect.Effect<Option.Option<typeof SpentLink.Type>, Unavailable>
     readonly findAccount: (email: Email) => Effect.Effect<Option.Option<AccountId>, Unavailable>
     /** Gives the address to the account, or says whose it is already. */
@@ -47,10 +50,16 @@ export class AccountsRepo extends Context.Service<
         Request: NewLink,
         Result: Schema.Struct({ expires_at: TimestampColumn }),
         execute: ({ hash, email, minutes, browser_hash, code_hash, return_to }) => sql`
+          WITH clock AS MATERIALIZED (SELECT memory_now() AS now), replaced AS (
+            UPDATE magic_links
+            SET used_at = clock.now, replaced_at = clock.now
+            FROM clock
+            WHERE email = ${email} AND used_at IS NULL AND magic_links.expires_at > clock.now
+          )
           INSERT INTO magic_links (hash, email, created_at, expires_at, browser_hash, code_hash, return_to)
           SELECT ${hash}, ${email}, clock.now, clock.now + ${minutes}::int * interval '1 minute',
             ${browser_hash}::bytea, ${code_hash}::bytea, ${return_to}::text
-          FROM (SELECT memory_now() AS now OFFSET 0) AS clock
+          FROM clock
           RETURNING expires_at
         `
       })
@@ -61,7 +70,7 @@ export class AccountsRepo extends Context.Service<
         execute: ({ hash }) => sql`
           SELECT email, expires_at
           FROM magic_links
-          WHERE hash = ${hash} AND used_at IS NULL AND expires_at > memory_now()
+          WHERE hash = ${hash} AND browser_hash IS NULL AND used_at IS NULL AND expires_at > memory_now()
         `
       })
 
@@ -71,8 +80,18 @@ export class AccountsRepo extends Context.Service<
         execute: ({ hash }) => sql`
           UPDATE magic_links
           SET used_at = memory_now()
-          WHERE hash = ${hash} AND used_at IS NULL AND expires_at > memory_now()
+          WHERE hash = ${hash} AND browser_hash IS NULL AND used_at IS NULL AND expires_at > memory_now()
           RETURNING email, to_char(used_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
+        `
+      })
+
+      const findReplaced = SqlSchema.findOneOption({
+        Request: ByHash,
+        Result: Schema.Struct({ email: Email }),
+        execute: ({ hash }) => sql`
+          SELECT email
+          FROM magic_links
+          WHERE hash = ${hash} AND replaced_at IS NOT NULL AND expires_at > memory_now()
         `
       })
 
@@ -118,6 +137,7 @@ export class AccountsRepo extends Context.Service<
       return AccountsRepo.of({
         insertLink: (link) => refine(Effect.map(insertLink(link), (row) => row.expires_at)),
         findLink: (hash) => refine(findLink({ hash })),
+        isReplaced: (hash) => refine(Effect.map(findReplaced({ hash }), Option.isSome)),
         spendLink: (hash) => refine(spendLink({ hash })),
         findAccount: (email) =>
           refine(

@@ -12,6 +12,7 @@ import { Sessions, type Session } from "./Sessions.ts"
 import { tryLimits } from "./SignInLimits.ts"
 import { codeText, SignInLinks, type SentLink } from "./SignInLinks.ts"
 import { SignInThrottle } from "./SignInThrottle.ts"
+import { WrongCodes } from "./WrongCodes.ts"
 
 /** How many wrong codes end a sign-in, with its link. */
 const maxWrongCodes = 5
@@ -22,13 +23,18 @@ export interface BegunSignIn extends SentLink {
   readonly code: string
 }
 
-/** The sign-in that a browser began. `isOver`: spent, mistyped too often, or expired, so that only its words are left. */
+/**
+ * The sign-in that a browser began. `isOver`: spent, mistyped too often, or expired, so that only its words are left;
+ * `isReplaced` by a newer mail to the address. `isLinkOnly`: its address got too many wrong codes today.
+ */
 export interface BrowserSignIn {
   readonly email: Email
   readonly returnTo: string
   readonly expiresAt: Date
   readonly triesLeft: number
   readonly isOver: boolean
+  readonly isReplaced: boolean
+  readonly isLinkOnly: boolean
 }
 
 /** A browser that was signed in, and where it goes from there. */
@@ -37,9 +43,9 @@ export interface SignedIn {
   readonly returnTo: string
 }
 
-/** A code that signs nobody in. `malformed`: not six digits, which counts as no try. */
+/** A code that signs nobody in. `malformed`: not six digits, and `link only`: not looked at; neither counts as a try. */
 export class CodeRefused extends Data.TaggedError("CodeRefused")<{
-  readonly reason: "malformed" | "wrong" | "over"
+  readonly reason: "malformed" | "wrong" | "over" | "link only"
 }> {}
 
 /** The six digits that were typed or pasted, in whatever groups and widths; none where it is no such code. */
@@ -63,7 +69,10 @@ export class BrowserSignIns extends Context.Service<
     }) => Effect.Effect<BegunSignIn, RateLimited | Unavailable>
     /** What this browser began. Spends nothing. */
     readonly find: (browser: string) => Effect.Effect<Option.Option<BrowserSignIn>, Unavailable>
-    /** Signs in the browser that asked. At most five wrong codes are looked at, however many come at once. */
+    /**
+     * Signs in the browser that asked. At most five wrong codes are looked at, however many come at once, and twenty a day
+     * of one address.
+     */
     readonly byCode: (input: {
       readonly browser: string
       readonly code: string
@@ -95,6 +104,7 @@ export class BrowserSignIns extends Context.Service<
       const sessions = yield* Sessions
       const throttle = yield* SignInThrottle
       const tokens = yield* Tokens
+      const wrongCodes = yield* WrongCodes
       const random = yield* SecureRandom.SecureRandom
       const { limits } = yield* Settings
 
@@ -114,27 +124,38 @@ export class BrowserSignIns extends Context.Service<
 
       const find = Effect.fn("BrowserSignIns.find")(function* (browser: string) {
         const found = yield* repo.find(yield* tokens.hash(browser))
-        return Option.map(found, ({ wrongCodes, ...kept }): BrowserSignIn => ({
-          ...kept,
-          triesLeft: maxWrongCodes - wrongCodes
-        }))
+        if (Option.isNone(found)) return Option.none<BrowserSignIn>()
+        const { wrongCodes: wrong, ...kept } = found.value
+        const isLinkOnly = yield* wrongCodes.isUsedUp(kept.email)
+        return Option.some<BrowserSignIn>({ ...kept, isLinkOnly, triesLeft: maxWrongCodes - wrong })
       })
 
+      /** Opens a session; none where the address may have no account. */
       const open = Effect.fnUntraced(function* (email: Email) {
-        return yield* sessions.open(yield* owners.accountOf(email), email)
+        if (!(yield* owners.maySignIn(email))) return Option.none<Session>()
+        return Option.some(yield* sessions.open(yield* owners.accountOf(email), email))
       })
 
       // A wrong try is no failure here, which would undo its counting.
       const tryCode = Effect.fnUntraced(function* (browser: string, code: string) {
+        const browserHash = yield* tokens.hash(browser)
+        const asked = yield* repo.find(browserHash)
+        if (Option.isNone(asked)) return "over"
+        if (yield* wrongCodes.lock(asked.value.email)) return "link only"
         const tried = yield* repo.tryCode({
-          browserHash: yield* tokens.hash(browser),
+          browserHash,
           codeHash: yield* tokens.hash(codeText(browser, code)),
           maxWrong: maxWrongCodes
         })
         if (Option.isNone(tried)) return "over"
-        const { email, isRight, returnTo, wrongCodes } = tried.value
-        if (!isRight) return wrongCodes < maxWrongCodes ? "wrong" : "over"
-        const signedIn: SignedIn = { session: yield* open(email), returnTo }
+        const { email, isRight, returnTo, wrongCodes: wrong } = tried.value
+        if (!isRight) {
+          yield* wrongCodes.count(email)
+          return wrong < maxWrongCodes ? "wrong" : "over"
+        }
+        const session = yield* open(email)
+        if (Option.isNone(session)) return "over"
+        const signedIn: SignedIn = { session: session.value, returnTo }
         return signedIn
       }, transact(sql))
 
@@ -168,7 +189,8 @@ export class BrowserSignIns extends Context.Service<
           Option.filter(link, ({ isAsking }: LinkOfBrowser) => isAsking),
           (link) => link.returnTo
         )
-        return { session: yield* open(link.value.email), returnTo }
+        const session = yield* open(link.value.email)
+        return Option.isNone(session) ? yield* invalidToken() : { session: session.value, returnTo }
       }, transact(sql))
 
       const byLink = Effect.fn("BrowserSignIns.byLink")(function* (input: {
@@ -191,6 +213,7 @@ export class BrowserSignIns extends Context.Service<
       Owners.layer,
       Sessions.layer,
       SignInThrottle.layer,
+      WrongCodes.layer,
       Tokens.layer
     ])
   )

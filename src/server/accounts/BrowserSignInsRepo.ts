@@ -11,6 +11,7 @@ export interface KeptSignIn {
   readonly expiresAt: Date
   readonly wrongCodes: number
   readonly isOver: boolean
+  readonly isReplaced: boolean
 }
 
 /** What became of a code that was tried. */
@@ -62,9 +63,10 @@ export class BrowserSignInsRepo extends Context.Service<
           expires_at: Date
           wrong_codes: number
           is_over: boolean
+          is_replaced: boolean
         }>`
           SELECT email, return_to, expires_at, wrong_codes,
-            used_at IS NOT NULL OR expires_at <= memory_now() AS is_over
+            used_at IS NOT NULL OR expires_at <= memory_now() AS is_over, replaced_at IS NOT NULL AS is_replaced
           FROM magic_links
           WHERE browser_hash = ${browserHash}
         `
@@ -73,7 +75,8 @@ export class BrowserSignInsRepo extends Context.Service<
           returnTo: row.return_to,
           expiresAt: row.expires_at,
           wrongCodes: row.wrong_codes,
-          isOver: row.is_over
+          isOver: row.is_over,
+          isReplaced: row.is_replaced
         }))
       }, refine)
 

@@ -1,12 +1,15 @@
 import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import type { Email } from "../../domain/Account.ts"
 import type { RateLimited, Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
+import { transact } from "../sql/SqlFailure.ts"
 import { Tokens } from "../Tokens.ts"
 import { AccountsRepo } from "./AccountsRepo.ts"
+import { Owners } from "./Owners.ts"
 import { mailLimits } from "./SignInLimits.ts"
-import { signInMail } from "./SignInMail.ts"
+import { noAccountMail, signInMail } from "./SignInMail.ts"
 import { SignInThrottle } from "./SignInThrottle.ts"
 
 /** A link that was made. Its token belongs in the mail; in an answer only while the service is for its machine alone. */
@@ -29,7 +32,10 @@ export const codeText = (browser: string, code: string): string => `${browser}:$
 export class SignInLinks extends Context.Service<
   SignInLinks,
   {
-    /** Sends a link, and to whoever asked in a browser a code. Known and unknown addresses are treated alike. */
+    /**
+     * Sends a link, and to whoever asked in a browser a code. Known and unknown addresses are treated alike: one that may
+     * have no account gets a mail that says so.
+     */
     readonly send: (input: {
       readonly email: Email
       readonly ip: string
@@ -40,7 +46,9 @@ export class SignInLinks extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     SignInLinks,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const repo = yield* AccountsRepo
+      const owners = yield* Owners
       const throttle = yield* SignInThrottle
       const mails = yield* MailQueue
       const tokens = yield* Tokens
@@ -54,24 +62,32 @@ export class SignInLinks extends Context.Service<
           return_to: Effect.succeed(returnTo)
         })
 
-      const send = Effect.fn("SignInLinks.send")(function* ({
-        asking,
-        email,
-        ip
-      }: {
+      interface Asked {
         readonly email: Email
         readonly ip: string
         readonly asking?: AskingBrowser
-      }) {
+      }
+
+      // Of two mails to one address the limits let one be kept after the other, so that exactly one replaces the other.
+      const keep = Effect.fnUntraced(function* ({ asking, email, ip }: Asked, token: string) {
         yield* throttle.spend(mailLimits(limits, { email, ip }))
-        const token = yield* tokens.secret
-        const expires_at = yield* repo.insertLink({
+        return yield* repo.insertLink({
           hash: yield* tokens.hash(token),
           email,
           minutes,
           ...(asking === undefined ? { browser_hash: null, code_hash: null, return_to: null } : yield* kept(asking))
         })
-        yield* mails.offer(signInMail({ to: email, baseUrl, token, minutes, code: asking?.code }))
+      }, transact(sql))
+
+      const send = Effect.fn("SignInLinks.send")(function* (asked: Asked) {
+        yield* mails.room
+        const token = yield* tokens.secret
+        const expires_at = yield* keep(asked, token)
+        const to = asked.email
+        const mail = (yield* owners.maySignIn(to))
+          ? signInMail({ to, baseUrl, token, minutes, code: asked.asking?.code })
+          : noAccountMail({ to, baseUrl })
+        yield* mails.offer(mail)
         return { expires_at, token }
       })
 
@@ -80,6 +96,6 @@ export class SignInLinks extends Context.Service<
   )
 
   static readonly layer = SignInLinks.layerNoDeps.pipe(
-    Layer.provide([AccountsRepo.layer, SignInThrottle.layer, MailQueue.layer, Tokens.layer])
+    Layer.provide([AccountsRepo.layer, Owners.layer, SignInThrottle.layer, MailQueue.layer, Tokens.layer])
   )
 }

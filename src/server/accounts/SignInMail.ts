@@ -5,6 +5,23 @@ import type { Mail } from "../mail/Mailer.ts"
 export const signInUrl = (baseUrl: string, token: string): string =>
   `${baseUrl}/sign-in?token=${encodeURIComponent(token)}`
 
+/** Writes the mail to an address that has no account and may have none, so that its owner need not wait for a link. */
+export const noAccountMail = (input: { readonly to: string; readonly baseUrl: string }): Mail => {
+  const host = new URL(input.baseUrl).host
+  const text = [
+    `Somebody, hopefully you, asked for a sign-in link to Agent Memory at ${host}.`,
+    "There is no account for this address, and new accounts are not open to it. If you should have one, ask whoever runs the service.",
+    "If you did not ask for this, ignore this mail."
+  ]
+  const html = text.map((line) => `<p>${escapeHtml(line)}</p>`).join("\n")
+  return {
+    to: input.to,
+    subject: "No account at Agent Memory",
+    text: `${text.join("\n\n")}\n`,
+    html: `<!doctype html><html lang="en"><body>\n${html}\n</body></html>`
+  }
+}
+
 /** Writes the mail that holds a sign-in link, and a code for a sign-in that began in a browser. */
 export const signInMail = (input: {
   readonly to: string

@@ -13,6 +13,8 @@ export class SignInThrottleRepo extends Context.Service<
   {
     /** Makes other requests on these buckets wait until the transaction ends; gives in how many seconds each is full. */
     readonly lock: (buckets: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<typeof State.Type>, Unavailable>
+    /** In how many seconds a bucket is full, as it is at the moment. */
+    readonly ahead: (bucket: string) => Effect.Effect<number, Unavailable>
     readonly spend: (bucket: string, interval: number) => Effect.Effect<void, Unavailable>
     /** Removes buckets that are full, a batch of them; gives how many. */
     readonly prune: Effect.Effect<number, Unavailable>
@@ -33,6 +35,16 @@ export class SignInThrottleRepo extends Context.Service<
           ORDER BY name
           ON CONFLICT (bucket) DO UPDATE SET allowed = b.allowed
           RETURNING b.bucket, greatest(0, extract(epoch FROM b.tat - memory_now()))::float8 AS ahead
+        `
+      })
+
+      const ahead = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ ahead: Schema.Finite }),
+        execute: (bucket) => sql`
+          SELECT coalesce(greatest(0, extract(epoch FROM max(tat) - memory_now())), 0)::float8 AS ahead
+          FROM sign_in_buckets
+          WHERE bucket = ${bucket}
         `
       })
 
@@ -59,6 +71,13 @@ export class SignInThrottleRepo extends Context.Service<
 
       return SignInThrottleRepo.of({
         lock: (buckets) => refine(lock(buckets)),
+        ahead: (bucket) =>
+          refine(
+            ahead(bucket).pipe(
+              Effect.map((state) => state.ahead),
+              Effect.catchTag("NoSuchElementError", Effect.die)
+            )
+          ),
         spend: (bucket, interval) => refine(spend({ bucket, interval })),
         prune: refine(Effect.map(prune(), (buckets) => buckets.length))
       })

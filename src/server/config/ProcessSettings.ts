@@ -97,8 +97,31 @@ export const mailSettings = {
   })
 }
 
+const domain = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+
+/** Who may make an account: anybody, nobody, or who has an address of one of these domains. */
+type SignUp = "open" | "closed" | ReadonlyArray<string>
+
+const parseSignUp = (text: string): Option.Option<SignUp> => {
+  const rule = text.toLowerCase()
+  if (rule === "open" || rule === "closed") return Option.some(rule)
+  if (!rule.startsWith("domains:")) return Option.none()
+  const domains = rule.slice("domains:".length).split(",")
+  return Option.liftPredicate(
+    domains.map((name) => name.trim()),
+    (names) => names.every((name) => domain.test(name))
+  )
+}
+
 /** Whom the service listens to, and what it fetches. */
 export const trustSettings = {
+  signUp: setting("SIGN_UP", {
+    meaning:
+      "Who may make an account: `open` for anybody, `closed` for nobody, or `domains:a.example,b.example` for e-mail addresses of exactly these domains. Accounts that exist keep signing in; `agent-memory keys create` makes accounts in any case.",
+    parse: parseSignUp,
+    expected: "open, closed, or domains: and domain names separated by commas, like domains:a.example,b.example",
+    unset: "open" as const
+  }),
   allowedOrigins: list("ALLOWED_ORIGINS", parseOrigin, {
     meaning:
       "Further origins whose web pages may call `/mcp`, beside the service's own, those of Claude and ChatGPT, and the person's own machine.",

@@ -65,11 +65,12 @@ const contains = (network: Network, address: Uint8Array): boolean =>
 
 const isMapped = (address: Uint8Array): boolean => contains({ address: fromIPv4("0.0.0.0"), bits: mappedBits }, address)
 
-// One subscriber is given a whole /64, so that anything finer is no limit at all.
+// One subscriber is given up to 256 networks of a whole /64 each, so that anything finer than their /56 is no limit at all.
 const group = (address: Uint8Array): string => {
   if (isMapped(address)) return address.subarray(12).join(".")
-  const groups = [0, 2, 4, 6].map((index) => (((address[index] ?? 0) << 8) | (address[index + 1] ?? 0)).toString(16))
-  return `${groups.join(":")}::/64`
+  const network = address.with(7, 0)
+  const groups = [0, 2, 4, 6].map((index) => (((network[index] ?? 0) << 8) | (network[index + 1] ?? 0)).toString(16))
+  return `${groups.join(":")}::/56`
 }
 
 const withoutPort = (hop: string): string => {
@@ -81,7 +82,7 @@ const withoutPort = (hop: string): string => {
 /**
  * Says whose request it is, for limits: the connection's peer, or behind a trusted proxy the right-most hop of
  * `X-Forwarded-For` that is no trusted proxy itself (what stands left of it is anybody's claim). IPv6 addresses are
- * grouped by /64.
+ * grouped by /56.
  */
 export const clientIp = (input: {
   readonly peer: string | undefined

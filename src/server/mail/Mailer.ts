@@ -52,7 +52,9 @@ export class Mailer extends Context.Service<
       const send = Effect.fn("Mailer.send")(({ to, ...content }: Mail) =>
         Effect.tryPromise({
           // As an object the address is taken as it is; as text it would be read as a list.
-          try: (signal) => transport.sendMail({ ...content, to: { name: "", address: to }, signal }),
+          // Quoted-printable would break a link within a line, and mail programs let people copy the text as it came.
+          try: (signal) =>
+            transport.sendMail({ ...content, textEncoding: "base64", to: { name: "", address: to }, signal }),
           catch: failure
         }).pipe(Effect.asVoid)
       )

@@ -54,6 +54,7 @@ export const AuthorizeRoutes = HttpRouter.use(
       flowPage(
         emailPage({
           returnTo: `/authorize?${query}`,
+          signUp: settings.signUp,
           client: { name: client.name, returnsTo: placeOf(redirectUri) }
         })
       )

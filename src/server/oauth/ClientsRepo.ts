@@ -20,11 +20,14 @@ export interface StoredClient {
 const keptDays = 91
 const unusedDays = 7
 
+/** How many registrations are kept that were never used to connect. One more ends the oldest of them. */
+const maxUnused = 10_000
+
 /** The statements on `oauth_clients`. */
 export class ClientsRepo extends Context.Service<
   ClientsRepo,
   {
-    /** Gives when it was registered, in seconds. */
+    /** Gives when it was registered, in seconds. Ends the oldest unused ones where there are too many. */
     readonly insert: (client: NewClient) => Effect.Effect<number, Unavailable>
     readonly find: (id: string) => Effect.Effect<Option.Option<StoredClient>, Unavailable>
     readonly keep: (id: string) => Effect.Effect<void, Unavailable>
@@ -45,6 +48,17 @@ export class ClientsRepo extends Context.Service<
           RETURNING floor(extract(epoch FROM expires_at - make_interval(days => ${unusedDays}::integer)))::float8
             AS issued_at
         `
+        yield* sql`
+          DELETE FROM oauth_clients
+          WHERE NOT is_used AND client_id IN (
+            SELECT client_id
+            FROM oauth_clients
+            WHERE NOT is_used
+            ORDER BY expires_at DESC
+            OFFSET ${maxUnused}::integer
+            LIMIT 100
+          )
+        `
         return made[0]!.issued_at
       }, refine)
 
@@ -63,7 +77,7 @@ export class ClientsRepo extends Context.Service<
       const keep = Effect.fn("ClientsRepo.keep")(function* (id: string) {
         yield* sql`
           UPDATE oauth_clients
-          SET expires_at = memory_now() + make_interval(days => ${keptDays}::integer)
+          SET is_used = true, expires_at = memory_now() + make_interval(days => ${keptDays}::integer)
           WHERE client_id = ${id} AND expires_at < memory_now() + make_interval(days => ${keptDays - 1}::integer)
         `
       }, refine)

@@ -62,7 +62,7 @@ export const BrowserSignInRoutes = HttpRouter.use(
       const typed = form.get("email") ?? ""
       if (!isReturnPath(returnTo)) return flowPage(noReturnPage(), 400)
       const asked = decodeEmail({ email: typed })
-      const again = (fault: string) => emailPage({ returnTo, email: typed, fault })
+      const again = (fault: string) => emailPage({ returnTo, signUp: settings.signUp, email: typed, fault })
       if (Result.isFailure(asked)) {
         return flowPage(again("Type one plain e-mail address, like ada@example.com."), 400)
       }
@@ -81,7 +81,7 @@ export const BrowserSignInRoutes = HttpRouter.use(
           Unavailable: (problem) =>
             problemPage(
               problem,
-              again("The service can't reach its database at the moment. Try again in a few seconds.")
+              again("The service can't send mails or reach its database at the moment. Try again in a few seconds.")
             )
         })
       )
@@ -92,15 +92,16 @@ export const BrowserSignInRoutes = HttpRouter.use(
       const request = yield* HttpServerRequest.HttpServerRequest
       const found = yield* pulse.guard(signIns.find(attempt.browser))
       if (Option.isNone(found)) return flowPage(noSignInPage(), 400)
-      const { email, isOver, returnTo, triesLeft } = found.value
-      if (isOver) return flowPage(codeOverPage({ email, returnTo, minutes }), 401)
+      const { email, isLinkOnly, isOver, isReplaced, returnTo, triesLeft } = found.value
+      if (isOver) return flowPage(codeOverPage({ email, returnTo, minutes, isReplaced }), 401)
       const mailed =
         attempt.mailed !== undefined && isShown(request)
           ? { code: attempt.mailed.code, url: signInUrl(settings.baseUrl, attempt.mailed.token) }
           : undefined
       const html = (fault?: string) =>
-        codePage({ email, returnTo, minutes, fault, mailed, isPrinted: settings.localMode })
+        codePage({ email, returnTo, minutes, fault, mailed, isPrinted: settings.localMode, isLinkOnly })
       if (refused === undefined) return flowPage(html())
+      if (isLinkOnly) return flowPage(html(), 401)
       if (refused._tag === "RateLimited") {
         const fault = `Somebody on your network tries very many codes. Wait ${waitText(refused.retry_after)}; this was no try.`
         return yield* problemPage(refused, html(fault))

@@ -35,8 +35,11 @@ export const codePage = (input: {
   readonly fault?: string | undefined
   readonly mailed?: { readonly code: string; readonly url: string } | undefined
   readonly isPrinted?: boolean
+  /** Too many wrong codes were typed for the address, so that none is looked at. */
+  readonly isLinkOnly?: boolean
 }): string => {
-  const { email, fault, isPrinted = false, mailed, minutes, returnTo } = input
+  const { email, fault, isLinkOnly = false, isPrinted = false, mailed, minutes, returnTo } = input
+  if (isLinkOnly) return linkOnlyPage(input)
   const refused =
     fault === undefined ? "" : `<p class="fault" id="sign-in-code-fault" role="alert">${escapeHtml(fault)}</p>\n`
   const described = fault === undefined ? "sign-in-code-hint" : "sign-in-code-fault sign-in-code-hint"
@@ -66,17 +69,37 @@ ${again(email, returnTo, "Send another mail", "plain")}`
   })
 }
 
-/** The page of a sign-in that no code can finish any more: it was finished, mistyped too often, or is too old. */
+const linkOnlyPage = ({
+  email,
+  mailed,
+  returnTo
+}: {
+  readonly email: string
+  readonly mailed?: { readonly code: string; readonly url: string } | undefined
+  readonly returnTo: string
+}): string =>
+  page({
+    title: "Open the link in the mail",
+    robots: "noindex",
+    main: `<main class="narrow"><h1>Open the link in the mail</h1>
+<p class="lead">Too many wrong codes were typed for <strong>${escapeHtml(email)}</strong> today, so codes are not accepted. The link in the same mail works: open it in this browser.</p>
+<p class="note">Was it not you who typed them? Nobody was signed in by them. Give neither codes nor links to anybody who asks.</p>
+${mailed === undefined ? "" : mailedHere(mailed)}${again(email, returnTo, "Send another mail", "plain")}
+<p><a href="${escapeHtml(returnTo)}">Use another address</a></p></main>`
+  })
+
+/** The page of a sign-in that no code can finish any more: it was finished, mistyped too often, replaced, or is too old. */
 export const codeOverPage = (input: {
   readonly email: string
   readonly returnTo: string
   readonly minutes: number
+  readonly isReplaced?: boolean
 }): string =>
   page({
     title: "This code is over",
     robots: "noindex",
     main: `<main class="narrow"><h1>This code is over</h1>
-<p class="lead">A code works once, for ${input.minutes === 1 ? "1 minute" : `${input.minutes} minutes`}, and ends with its mail's link after 5 wrong tries.</p>
+<p class="lead">${input.isReplaced === true ? `A newer mail was sent to ${escapeHtml(input.email)}. Its link works; this mail's code and link have ended.` : `A code works once, for ${input.minutes === 1 ? "1 minute" : `${input.minutes} minutes`}, and ends with its mail's link after 5 wrong tries.`}</p>
 ${again(input.email, input.returnTo, `Mail a new code to ${escapeHtml(input.email)}`, "primary")}
 <p><a href="${escapeHtml(input.returnTo)}">Go on</a> if you have just signed in, or to use another address.</p></main>`
   })

@@ -39,7 +39,8 @@ export const ConnectionRoutes = HttpRouter.use(
     const settings = yield* Settings
     const pulse = yield* DatabasePulse
     const context = yield* Effect.context<Sessions | Settings>()
-    const signIn = (fault?: string) => emailPage({ returnTo: here, ...(fault === undefined ? {} : { fault }) })
+    const signIn = (fault?: string) =>
+      emailPage({ returnTo: here, signUp: settings.signUp, ...(fault === undefined ? {} : { fault }) })
 
     const coded = (code: string, response: HttpServerResponse.HttpServerResponse) =>
       Effect.map(CurrentRequest, (record) => {

@@ -89,7 +89,7 @@ const askAgain = (base: string): string => `curl '${base}/auth/magic-link' \\
   -H 'Content-Type: application/json' \\
   -d '{"email":"you@example.com"}'`
 
-/** One page for every link that can't be used: spent, expired, unknown or cut off by the mail program. */
+/** One page for every link that opens nothing: spent, expired or unknown. */
 export const signInFailedPage = (input: { readonly baseUrl: string }): string =>
   signIn(
     "This link is over",
@@ -98,6 +98,23 @@ export const signInFailedPage = (input: { readonly baseUrl: string }): string =>
 ${codeBlock("Ask for a new link", askAgain(input.baseUrl))}
 <p>Were you connecting an agent? Go back to the page where you began and ask for another mail there.</p>
 <p class="muted">If you have just used this link for a key, it was shown on that page. Keys you already have stay valid.</p>`
+  )
+
+/** The page of a link that a newer mail's replaced, as when the older mail comes late. */
+export const linkReplacedPage = (): string =>
+  signIn(
+    "A newer link was mailed",
+    `<h1>A newer link was mailed</h1>
+<p class="lead">Another mail was sent to your address after this one, and only the newest link works. Open the link in that mail; it may still be on its way.</p>
+<p>None came? <a href="/#start">Ask for a new one</a>, or go back to the page where you began.</p>`
+  )
+
+/** The page of an address whose token was cut off, or is something else. */
+export const notATokenPage = (): string =>
+  signIn(
+    "Not a sign-in link",
+    `<h1>This is not a sign-in link</h1>
+<p class="lead">What follows <code>token=</code> is not a sign-in token: it has 43 letters, digits, - or _. Mail programs sometimes cut long links. Copy the whole link out of the mail, or <a href="/#start">ask for a new one</a>.</p>`
   )
 
 /** The link may be good, but not at the moment: nothing was spent. */

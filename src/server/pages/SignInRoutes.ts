@@ -1,6 +1,7 @@
 import { Effect, Option, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { RateLimited, Unavailable } from "../../domain/Problem.ts"
+import { signInTokenOf } from "../../domain/Token.ts"
 import { Accounts } from "../accounts/Accounts.ts"
 import { BrowserSignIns } from "../accounts/BrowserSignIns.ts"
 import { Settings } from "../Config.ts"
@@ -11,7 +12,15 @@ import { attemptOf, withoutAttempt } from "../http/SignInCookie.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { privatePage } from "./PrivatePage.ts"
 import { readPageForm } from "./ReadPageForm.ts"
-import { browserLinkPage, signedInPage, signInFailedPage, signInLaterPage, signInPage } from "./SignInPage.ts"
+import {
+  browserLinkPage,
+  linkReplacedPage,
+  notATokenPage,
+  signedInPage,
+  signInFailedPage,
+  signInLaterPage,
+  signInPage
+} from "./SignInPage.ts"
 
 /** The page that a mailed link opens. Opening it spends nothing, so that mail scanners don't; its button does. */
 export const SignInRoutes = HttpRouter.use(
@@ -21,7 +30,13 @@ export const SignInRoutes = HttpRouter.use(
     const pulse = yield* DatabasePulse
     const settings = yield* Settings
     const { baseUrl } = settings
-    const failed = privatePage(signInFailedPage({ baseUrl }), 401)
+    const notAToken = privatePage(notATokenPage(), 401)
+
+    /** The page of a link that signs nobody in. */
+    const failed = (token: string) =>
+      Effect.map(accounts.isReplaced(token), (isReplaced) =>
+        privatePage(isReplaced ? linkReplacedPage() : signInFailedPage({ baseUrl }), 401)
+      )
 
     const later = (token: string, problem: RateLimited | Unavailable) =>
       Effect.map(CurrentRequest, (record) => {
@@ -63,13 +78,17 @@ export const SignInRoutes = HttpRouter.use(
       "/sign-in",
       Effect.gen(function* () {
         const query = yield* HttpServerRequest.ParsedSearchParams
-        const token = query["token"]
-        if (typeof token !== "string") return failed
+        const given = query["token"]
+        const read = signInTokenOf(typeof given === "string" ? given : "")
+        if (Option.isNone(read)) return notAToken
+        const token = read.value
         return yield* Effect.gen(function* () {
           const asked = yield* ofBrowser(token)
           if (Option.isSome(asked)) return privatePage(browserLinkPage({ token, ...asked.value }))
           const link = yield* accounts.findLink(token)
-          return Option.isNone(link) ? failed : privatePage(signInPage({ token, email: link.value.email }), 200)
+          return Option.isNone(link)
+            ? yield* failed(token)
+            : privatePage(signInPage({ token, email: link.value.email }), 200)
         }).pipe(
           pulse.guard,
           Effect.catch((problem) => later(token, problem))
@@ -85,14 +104,15 @@ export const SignInRoutes = HttpRouter.use(
         // Anybody can send this form, so no more of it is read than a token needs.
         const form = yield* Effect.result(readPageForm(request, settings.limits.authRequestBytes))
         if (Result.isFailure(form)) return form.failure
-        const token = form.success.get("token")
-        if (token === null) return failed
+        const read = signInTokenOf(form.success.get("token") ?? "")
+        if (Option.isNone(read)) return notAToken
+        const token = read.value
         return yield* Effect.flatMap(ofBrowser(token), (asked) =>
           Option.isSome(asked) ? signInBrowser(token) : giveKey(token)
         ).pipe(
+          Effect.catchTag("InvalidToken", () => failed(token)),
           pulse.guard,
           Effect.catchTags({
-            InvalidToken: () => Effect.succeed(failed),
             RateLimited: (problem) => later(token, problem),
             Unavailable: (problem) => later(token, problem)
           })

@@ -5,6 +5,7 @@ import createRetention from "../../../migrations/0003_create_retention.ts"
 import createLinks from "../../../migrations/0004_create_links.ts"
 import createOAuth from "../../../migrations/0005_create_oauth.ts"
 import boundAccounts from "../../../migrations/0006_bound_accounts.ts"
+import boundSignIns from "../../../migrations/0007_bound_sign_ins.ts"
 
 /** All migrations in their order. They only ever go forward. */
 const migrations = {
@@ -13,7 +14,8 @@ const migrations = {
   "0003_create_retention": createRetention,
   "0004_create_links": createLinks,
   "0005_create_oauth": createOAuth,
-  "0006_bound_accounts": boundAccounts
+  "0006_bound_accounts": boundAccounts,
+  "0007_bound_sign_ins": boundSignIns
 }
 
 /** Brings the database up to date. Instances that start at once wait for one another. */

@@ -84,6 +84,8 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
       const sql = yield* SqlClient.SqlClient
       const address = newEmail()
       const links = yield* Effect.all(Array.makeBy(5, () => request(address)))
+      // The newest alone would work; here all are as if each had come before the next was asked for.
+      yield* sql`UPDATE magic_links SET used_at = NULL, replaced_at = NULL WHERE email = ${address}`
       const signedIn = yield* Effect.all(
         links.map(({ token }) => verify(token)),
         { concurrency: "unbounded" }
@@ -97,19 +99,24 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
     })
   )
 
-  it.effect("answers every bad token alike", () =>
+  it.effect("answers every token alike that opens nothing, and every text alike that is none", () =>
     Effect.gen(function* () {
       yield* setClock("0 seconds")
       const spent = yield* request(newEmail())
       yield* verify(spent.token)
       const expired = yield* request(newEmail())
       yield* setClock("10 minutes")
-      const answers = yield* Effect.forEach(
-        [spent.token, expired.token, "", "x", "\0", "\ud800", "é".repeat(100), "a".repeat(43), "a".repeat(100_000)],
-        (token) => Effect.flip(verify(token))
-      )
-      for (const answer of answers) assert.deepStrictEqual({ ...answer }, { ...answers[0] })
-      assert.deepInclude(answers[0], { code: "invalid_token", status: 401 })
+      const address = newEmail()
+      const replaced = yield* request(address)
+      yield* request(address)
+      for (const texts of [
+        [spent.token, expired.token, replaced.token, "a".repeat(43)],
+        ["", "x", "\0", "\ud800", "é".repeat(100), "a".repeat(100_000)]
+      ]) {
+        const answers = yield* Effect.forEach(texts, (token) => Effect.flip(verify(token)))
+        for (const answer of answers) assert.deepStrictEqual({ ...answer }, { ...answers[0] })
+        assert.deepInclude(answers[0], { code: "invalid_token", status: 401 })
+      }
       yield* setClock("0 seconds")
     })
   )

@@ -40,12 +40,13 @@ layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Links 
     })
   )
 
-  it.effect("give a key where one is asked for, which ends the code", () =>
+  it.effect("give no key, which would outlive the session, and are not spent by who asks for one", () =>
     Effect.gen(function* () {
       const { browser, code, token } = yield* begin()
-      const { account_id } = yield* verify(token)
-      assert.lengthOf(yield* (yield* Keys).list(account_id), 1)
-      assert.strictEqual(yield* refusal(byCode(browser, code)), "over")
+      assert.strictEqual((yield* Effect.flip(verify(token)))._tag, "InvalidToken")
+      assert.isTrue(Option.isNone(yield* (yield* Accounts).findLink(token)))
+      const { session } = yield* byCode(browser, code)
+      assert.lengthOf(yield* (yield* Keys).list(session.accountId), 0)
     })
   )
 })

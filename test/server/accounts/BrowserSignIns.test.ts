@@ -209,7 +209,15 @@ layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Sign-i
       for (let times = 0; times < 5; times++) {
         assert.deepStrictEqual(
           yield* signIns.find(browser),
-          Option.some({ email: address, returnTo, expiresAt: new Date(expires_at), isOver: false, triesLeft: 5 })
+          Option.some({
+            email: address,
+            returnTo,
+            expiresAt: new Date(expires_at),
+            isOver: false,
+            isReplaced: false,
+            isLinkOnly: false,
+            triesLeft: 5
+          })
         )
         assert.deepStrictEqual(
           yield* signIns.findLink({ token, browser }),

@@ -14,13 +14,14 @@ const cases: ReadonlyArray<readonly [string, string | undefined, string | undefi
   ["stops at an empty hop", "10.1.2.3", "", "10.1.2.3"],
   ["takes the left-most when all are proxies", "10.1.2.3", "10.0.0.1, 10.0.0.2", "10.0.0.1"],
   ["reads ports", "10.1.2.3", "198.51.100.1:4711", "198.51.100.1"],
-  ["reads bracketed IPv6", "10.1.2.3", "[2001:db8:1:2:3::4]:4711", "2001:db8:1:2::/64"],
-  ["groups IPv6 by /64", "2001:db8:1:2:ffff::1", undefined, "2001:db8:1:2::/64"],
+  ["reads bracketed IPv6", "10.1.2.3", "[2001:db8:1:2:3::4]:4711", "2001:db8:1:0::/56"],
+  ["groups IPv6 by /56", "2001:db8:1:ff:ffff::1", undefined, "2001:db8:1:0::/56"],
+  ["tells one /56 from the next", "2001:db8:1:100::1", undefined, "2001:db8:1:100::/56"],
   ["reads IPv4 in IPv6", "::ffff:203.0.113.9", undefined, "203.0.113.9"],
   ["reads hexadecimal IPv4 in IPv6", "::ffff:cb00:7109", undefined, "203.0.113.9"],
   ["trusts a proxy seen as IPv4 in IPv6", "::ffff:10.1.2.3", "198.51.100.1", "198.51.100.1"],
-  ["trusts an IPv6 block", "fd12::1", "2001:db8::1", "2001:db8:0:0::/64"],
-  ["leaves out the zone", "fe80::1%eth0", undefined, "fe80:0:0:0::/64"],
+  ["trusts an IPv6 block", "fd12::1", "2001:db8::1", "2001:db8:0:0::/56"],
+  ["leaves out the zone", "fe80::1%eth0", undefined, "fe80:0:0:0::/56"],
   ["has one name for those without an address", undefined, "198.51.100.1", "unknown"]
 ]
 

@@ -1,11 +1,12 @@
 import { NodeCrypto } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Logger, Queue, Schema, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Queue, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { SMTPServer } from "smtp-server"
 import { Email } from "../../../src/domain/Account.ts"
 import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
+import { signInMail } from "../../../src/server/accounts/SignInMail.ts"
 import { MailError, Mailer } from "../../../src/server/mail/Mailer.ts"
 import { MailQueue } from "../../../src/server/mail/MailQueue.ts"
 import { smtpOptions } from "../../../src/server/mail/SmtpOptions.ts"
@@ -82,6 +83,22 @@ describe("Mailer by SMTP", () => {
     })
   )
 
+  it.live("sends the text with its link whole on one line, however mail programs show it", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* smtpServer({ refusals: 0 })
+      const mailer = yield* smtpMailer(url)
+      const baseUrl = `https://${"memory.".repeat(8)}example.com`
+      const token = "a-_9".repeat(11).slice(1)
+      yield* mailer.send(signInMail({ to: "ada@example.com", baseUrl, token, minutes: 10, code: "123456" }))
+      const { content } = yield* Queue.take(received)
+      const [, headers = "", body = ""] = /(Content-Type: text\/plain[^]*?)\r\n\r\n([^]*?)\r\n--/.exec(content) ?? []
+      assert.match(headers, /^Content-Transfer-Encoding: base64$/m)
+      const lines = Buffer.from(body, "base64").toString("utf8").split(/\r?\n/)
+      assert.include(lines, `${baseUrl}/sign-in?token=${token}`)
+      assert.include(lines, "123456")
+    })
+  )
+
   it.live("P29 never reads an address as a list", () =>
     Effect.gen(function* () {
       const { received, url } = yield* smtpServer({ refusals: 0 })
@@ -140,6 +157,32 @@ describe("MailQueue", () => {
       assert.include(log, "given up")
       assert.notMatch(log, /ada|Plain|Hello/)
     })
+  )
+
+  it.live("refuses the mail after a thousand that wait, and takes the next when one is gone", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      let begun = 0
+      const queue = yield* Layer.build(
+        queueWith((attempt) => {
+          begun = attempt
+          return attempt === 1 ? Deferred.await(gate) : Effect.never
+        })
+      ).pipe(Effect.map(Context.get(MailQueue)))
+      for (let n = 0; n < 1000; n++) yield* queue.offer(mail)
+      const { log } = yield* withLog(
+        Effect.gen(function* () {
+          for (const refused of [queue.room, queue.offer(mail)]) {
+            assert.deepInclude(yield* Effect.flip(refused), { code: "unavailable", status: 503 })
+          }
+        })
+      )
+      assert.include(log, "too many are waiting")
+      assert.strictEqual(begun, 20)
+      yield* Deferred.succeed(gate, undefined)
+      while (Exit.isFailure(yield* Effect.exit(queue.room))) yield* Effect.yieldNow
+      yield* queue.offer(mail)
+    }).pipe(Effect.scoped)
   )
 
   it.effect("does not repeat what can't succeed", () =>
@@ -210,7 +253,10 @@ describe("A sign-in over SMTP", () => {
         const { token } = yield* accounts.requestLink({ email, ip: "192.0.2.1" })
         const { recipients, content } = yield* Queue.take(received)
         assert.deepStrictEqual(recipients, ["ada@example.com"])
-        assert.include(content.replace(/=\r\n/g, ""), token)
+        const texts = content
+          .split(/\r\n\r\n/)
+          .map((part) => Buffer.from(part.split("\r\n--", 1)[0]!, "base64").toString())
+        assert.isTrue(texts.some((text) => text.includes(`/sign-in?token=${token}`)))
       })
     ).pipe(Effect.map(({ log }) => assert.notInclude(log, "ada@")))
   )

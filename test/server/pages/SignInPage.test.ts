@@ -21,6 +21,7 @@ const pages = {
   here: browserLinkPage({ token: hostile, email: hostile, isAsking: true }),
   elsewhere: browserLinkPage({ token: hostile, email: hostile, isAsking: false }),
   email: emailPage({
+    signUp: "open",
     returnTo: hostile,
     email: hostile,
     fault: hostile,
@@ -33,6 +34,14 @@ const pages = {
     fault: hostile,
     mailed: { code: hostile, url: hostile }
   }),
+  linkOnly: codePage({
+    email: hostile,
+    returnTo: hostile,
+    minutes: 10,
+    mailed: { code: hostile, url: hostile },
+    isLinkOnly: true
+  }),
+  codeReplaced: codeOverPage({ email: hostile, returnTo: hostile, minutes: 10, isReplaced: true }),
   codeOver: codeOverPage({ email: hostile, returnTo: hostile, minutes: 10 })
 }
 
@@ -65,16 +74,24 @@ describe("Sign-in pages", () => {
   })
 
   it("name the client that asks, where it goes on, and what the person signs in to", () => {
-    const client = emailPage({ returnTo: "/authorize?a", client: { name: "Agent X", returnsTo: "127.0.0.1:57470" } })
+    const client = emailPage({
+      signUp: "open",
+      returnTo: "/authorize?a",
+      client: { name: "Agent X", returnsTo: "127.0.0.1:57470" }
+    })
     assert.include(client, "<bdi>Agent X</bdi>")
     assert.include(client, "<code>127.0.0.1:57470</code>")
-    assert.include(emailPage({ returnTo: "/connections" }), "which agents are connected")
-    assert.include(emailPage({ returnTo: "/authorize?a" }), "connect your agent")
+    assert.include(emailPage({ signUp: "open", returnTo: "/connections" }), "which agents are connected")
+    assert.include(emailPage({ signUp: "open", returnTo: "/authorize?a" }), "connect your agent")
   })
 
   it("give every field a label, and a fault where there is one", () => {
     const forms = [
-      ["email", emailPage({ returnTo: "/connections" }), emailPage({ returnTo: "/connections", fault: "No." })],
+      [
+        "email",
+        emailPage({ signUp: "open", returnTo: "/connections" }),
+        emailPage({ signUp: "open", returnTo: "/connections", fault: "No." })
+      ],
       [
         "sign-in-code",
         codePage({ email: "a@example.com", returnTo: "/connections", minutes: 1 }),

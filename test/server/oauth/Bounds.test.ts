@@ -1,0 +1,66 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { callMcp, connect, newClient, newPerson } from "../../support/OAuth.ts"
+import { serviceLayer } from "../../support/TestService.ts"
+import { known, minimal, registered } from "./Registering.ts"
+
+layer(serviceLayer(), { excludeTestServices: true })("What is kept of clients", (it) => {
+  it.effect("29 is at most 10,000 registrations that were never used: the oldest unused goes first", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [person, used] = [yield* newPerson, yield* newClient()]
+      yield* connect(person, used)
+      const oldest = yield* registered(minimal)
+      const next = yield* registered(minimal)
+      yield* sql`
+        INSERT INTO oauth_clients (client_id, metadata, expires_at)
+        SELECT 'made ' || n, '{}', memory_now() + interval '7 days' + n * interval '1 millisecond'
+        FROM generate_series(1, 9998) AS n
+      `
+      const count = Effect.map(
+        sql<{ n: number }>`SELECT count(*)::integer AS n FROM oauth_clients WHERE NOT is_used`,
+        ([row]) => row!.n
+      )
+      assert.strictEqual(yield* count, 10_000)
+      yield* sql`UPDATE oauth_clients SET expires_at = expires_at + interval '1 day' WHERE client_id LIKE 'made %'`
+      yield* sql`
+        UPDATE oauth_clients SET expires_at = expires_at - interval '1 hour' WHERE client_id = ${oldest.client_id}
+      `
+      yield* registered(minimal)
+      assert.strictEqual(yield* count, 10_000)
+      assert.isFalse(yield* known(oldest.client_id))
+      assert.isTrue(yield* known(next.client_id))
+      assert.isTrue(yield* known(used.client_id))
+    })
+  )
+
+  it.effect("38 is at most 100 connections of an account: those used the longest ago end, however young they are", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [person, client] = [yield* newPerson, yield* newClient()]
+      const { accountId } = person
+      const [old, young] = [yield* connect(person, client), yield* connect(person, client)]
+      yield* sql`
+        UPDATE connections SET created_at = created_at - interval '1 day' WHERE account_id = ${accountId}
+      `
+      yield* sql`
+        INSERT INTO connections
+          (account_id, connection_id, client_id, client_name, resource, scope, access, created_at, last_used_at, expires_at)
+        SELECT ${accountId}, 'made ' || n, 'c', 'c', 'r', 's', 'full', memory_now() - interval '5 days',
+          memory_now() - interval '1 minute', memory_now() + interval '1 day'
+        FROM generate_series(1, 98) AS n
+      `
+      // The one that was made first is in use; the other one was never used.
+      assert.strictEqual((yield* callMcp(old.access_token)).status, 200)
+      const newest = yield* connect(person, client)
+      assert.strictEqual((yield* callMcp(old.access_token)).status, 200)
+      assert.strictEqual((yield* callMcp(young.access_token)).status, 401)
+      assert.strictEqual((yield* callMcp(newest.access_token)).status, 200)
+      const left = yield* sql`
+        SELECT FROM connections WHERE account_id = ${accountId} AND expires_at > memory_now()
+      `
+      assert.lengthOf(left, 100)
+    })
+  )
+})
