@@ -13,7 +13,6 @@ import { SignInHttp } from "./server/accounts/SignInHttp.ts"
 import { Capacity } from "./server/capacity/Capacity.ts"
 import { Settings, type ConfigProblem } from "./server/Config.ts"
 import { AuthenticationLayer } from "./server/http/Authentication.ts"
-import { LargeAnswers } from "./server/http/LargeAnswers.ts"
 import { OpenApiRoute } from "./server/http/OpenApiRoute.ts"
 import { ProblemsLayer } from "./server/http/Problems.ts"
 import { RequestBodyLayer } from "./server/http/RequestBody.ts"
@@ -83,7 +82,7 @@ export const ServicesLayer = Layer.mergeAll(
   Layer.provideMerge(LinkContents.layer),
   Layer.provideMerge([Rows.layer, RowWrites.layer, Imports.layer, Versions.layer, Keys.layer]),
   Layer.provideMerge(DatabasePulse.layer),
-  Layer.provideMerge([LargeAnswers.layer, Capacity.layer])
+  Layer.provideMerge(Capacity.layer)
 )
 
 /** The handlers of the REST interface. */

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { LargeAnswers } from "../../src/server/http/LargeAnswers.ts"
+import { Capacity } from "../../src/server/capacity/Capacity.ts"
 import { Rows } from "../../src/server/tables/Rows.ts"
 import { RowWrites, type Caller } from "../../src/server/tables/RowWrites.ts"
 import { DatabasePulse } from "../../src/server/sql/DatabasePulse.ts"
@@ -14,7 +14,7 @@ export const anotherInstance = Effect.fnUntraced(function* (variables: Record<st
   const context = yield* Layer.build(
     Layer.fresh(
       Layer.merge(RowWrites.layer, Rows.layer).pipe(
-        Layer.provide([DatabasePulse.layer, LargeAnswers.layer]),
+        Layer.provide([DatabasePulse.layer, Capacity.layer]),
         Layer.provide(pool)
       )
     ).pipe(Layer.provide(settingsLayer(variables)))

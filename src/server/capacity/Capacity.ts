@@ -13,8 +13,11 @@ const sizes = {
   bodies: { total: 64 * mib, perAccount: 16 * mib },
   imports: { total: 64 * mib, perAccount: 32 * mib },
   workspaces: { total: 128 * mib, perAccount: 64 * mib },
-  answers: { total: 128 * mib, perAccount: 64 * mib }
+  answers: { total: 224 * mib, perAccount: 112 * mib }
 } as const
+
+/** Exports that are read at once: each holds a database connection for as long as its reader takes. */
+export const exportsAtOnce = { total: 10, perAccount: 2 } as const
 
 /** How many bodies one key, connection or link may be sending at once. */
 const bodiesOfSender = 8
@@ -33,6 +36,8 @@ export class Capacity extends Context.Service<
     readonly workspaces: Room
     /** Bytes of what is read for an answer, and then of the answer until it is sent. */
     readonly answers: Room
+    /** Exports that are being read. */
+    readonly exports: Room
   }
 >()("agent-memory/server/capacity/Capacity") {
   static readonly layer = Layer.effect(
@@ -45,7 +50,8 @@ export class Capacity extends Context.Service<
         bodies: room(sizes.bodies),
         imports: room(sizes.imports),
         workspaces: room(sizes.workspaces),
-        answers: room(sizes.answers)
+        answers: room(sizes.answers),
+        exports: makeRoom({ ...exportsAtOnce, patience: "2 seconds" })
       })
     })
   )
@@ -59,3 +65,9 @@ export const noRoom =
       detail: details[share],
       hint: "Wait as Retry-After says, then send the same request again."
     })
+
+/** A 503 of {@link noRoom} for work on large answers, before any of it is done. */
+export const noRoomForAnswer = noRoom({
+  account: "Too many large answers to this account are being made and sent at once. Ask for fewer rows at once.",
+  service: "Too many large answers are being made and sent at once."
+})

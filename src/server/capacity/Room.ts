@@ -29,6 +29,8 @@ export interface Room {
   readonly claim: (accountId: string, most: number) => Effect.Effect<Holding, Busy, Scope.Scope>
   /** Holds `amount` without asking, for what is there already. */
   readonly count: (accountId: string, amount: number) => Effect.Effect<Holding, never, Scope.Scope>
+  /** Why there is no room for `amount` at once; undefined where there is. */
+  readonly lacks: (accountId: string, amount: number) => Busy | undefined
   /** What of the room is used now. */
   readonly used: () => number
 }
@@ -186,6 +188,12 @@ export const makeRoom = (options: {
       set(part, amount, amount)
       return holding(part)
     }),
+    lacks: (accountId, wanted) => {
+      const account = accounts.get(accountId) ?? { claimed: 0, used: 0 }
+      const amount = Math.min(wanted, perAccount)
+      if (account.claimed + amount > perAccount) return new Busy({ share: "account" })
+      return account.used + amount > total - used - amount ? new Busy({ share: "service" }) : undefined
+    },
     used: () => used
   }
 }

@@ -1,12 +1,13 @@
-import { Cause, Effect, Option } from "effect"
+import { Cause, Effect } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { internalError, MisdirectedRequest } from "../../domain/Problem.ts"
+import { Capacity } from "../capacity/Capacity.ts"
+import { sentWithinRoom } from "../capacity/SendAnswer.ts"
 import { Settings } from "../Config.ts"
 import { makeAnonymousFloods } from "./AnonymousFloods.ts"
 import { crossOriginHeaders, preflightHeaders } from "./CrossOrigin.ts"
 import type { RequestRecord } from "./CurrentRequest.ts"
-import { LargeAnswers } from "./LargeAnswers.ts"
 import { namesLoopback } from "./Peer.ts"
 import { renderProblem } from "./RenderProblem.ts"
 import { logged } from "./RequestLog.ts"
@@ -36,7 +37,7 @@ export const RequestsLayer = HttpRouter.middleware(
   Effect.gen(function* () {
     const settings = yield* Settings
     const routes = yield* Routes
-    const largeAnswers = yield* LargeAnswers
+    const capacity = yield* Capacity
     const { refusal: floodRefusal } = makeAnonymousFloods(settings)
 
     const unrouted = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
@@ -71,13 +72,9 @@ export const RequestsLayer = HttpRouter.middleware(
             record.cause = cause
             return renderProblem(internalError())
           })
-          // What was read can be read again; what was written can't be taken back.
-          if (request.method === "GET" && response.body._tag === "Uint8Array") {
-            const refused = yield* Effect.flip(largeAnswers.room(response.body.contentLength)).pipe(Effect.option)
-            if (Option.isSome(refused)) return yield* renderProblem(refused.value)
-          }
-          yield* largeAnswers.sent(response)
-          return response
+          // What is everybody's, as scripts are, is in memory anyway.
+          if (record.accountId === undefined) return response
+          return yield* sentWithinRoom(request, response, record.accountId, capacity)
         })
         const response = yield* logged(record, request, routes.operation, answered)
         const careful = routes.isOfLink(request.url)

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Result, Semaphore } from "effect"
+import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
 import { parseFilter } from "../../domain/Filter.ts"
 import { members, type Member } from "../../domain/json/Members.ts"
 import { FieldNotFound, FieldNotText, RowNotFound, type Unavailable } from "../../domain/Problem.ts"
@@ -43,15 +43,14 @@ export const contentOf = (target: RowTarget, row: Row): Result.Result<LinkConten
 export class LinkContents extends Context.Service<
   LinkContents,
   {
-    readonly read: (link: FoundLink) => Effect.Effect<LinkContent, ContentGone | Unavailable>
+    /** The scope holds the room that the content takes. */
+    readonly read: (link: FoundLink) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
   }
 >()("agent-memory/server/links/LinkContent/LinkContents") {
   static readonly layer = Layer.effect(
     LinkContents,
     Effect.gen(function* () {
       const rows = yield* Rows
-      // A link costs its holder nothing, and a query can hold all of an account: few of them are read at once.
-      const queries = yield* Semaphore.make(4)
 
       const query = Effect.fnUntraced(function* (accountId: string, target: LinkTarget & { readonly kind: "query" }) {
         const { limit, sort, table } = target
@@ -66,7 +65,7 @@ export class LinkContents extends Context.Service<
       })
 
       const read = Effect.fn("LinkContents.read")(function* ({ accountId, target }: FoundLink) {
-        if (target.kind === "query") return yield* queries.withPermit(query(accountId, target))
+        if (target.kind === "query") return yield* query(accountId, target)
         const { id, table } = target
         const row = yield* rows.find(accountId, table, id)
         if (Option.isSome(row)) return yield* Effect.fromResult(contentOf(target, row.value))

@@ -54,7 +54,7 @@ export class CallTool extends Context.Service<
         yield* spend(call, tool.isRead(call.arguments))
         if (fault !== undefined) return yield* jsonProblem(inArguments(fault), "")
         return yield* tool.run(yield* readArguments(tool, call.arguments), connection)
-      })
+      }, Effect.scoped)
 
       const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {
         const record = yield* CurrentRequest

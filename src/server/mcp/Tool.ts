@@ -1,4 +1,4 @@
-import type { Effect, Schema } from "effect"
+import type { Effect, Schema, Scope } from "effect"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import type { Problem } from "../http/RenderProblem.ts"
@@ -50,7 +50,7 @@ export interface Tool<Input extends Schema.Top = Schema.Top> {
   readonly run: (
     args: Input["Type"],
     connection: AuthenticatedConnection
-  ) => Effect.Effect<JsonText, Problem | Unavailable, ToolServices>
+  ) => Effect.Effect<JsonText, Problem | Unavailable, ToolServices | Scope.Scope>
 }
 
 /** Declares a tool; whatever is not only reading by its hints writes, unless it says otherwise. */

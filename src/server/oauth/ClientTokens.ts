@@ -4,7 +4,7 @@ import { Unavailable } from "../../domain/Problem.ts"
 import { accessTokenPrefix, accountOfToken, refreshTokenPrefix } from "../../domain/Token.ts"
 import type { AccountId } from "../../domain/Account.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
-import { makeAccountSlots } from "../http/AccountSlots.ts"
+import { makeRoom } from "../capacity/Room.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { Tokens } from "../Tokens.ts"
 import { CodesRepo } from "./CodesRepo.ts"
@@ -37,7 +37,7 @@ export class ClientTokens extends Context.Service<
       const tokens = yield* Tokens
 
       // One account's exchanges wait for one another in the database, each with a connection to it that others need.
-      const turns = makeAccountSlots({ total: 8, perAccount: 1, patience: "2 seconds" })
+      const turns = makeRoom({ total: 8, perAccount: 1, patience: "2 seconds" })
       const inTurn = <A, E>(accountId: Option.Option<AccountId>, exchange: Effect.Effect<A, E>) =>
         Option.isNone(accountId)
           ? exchange

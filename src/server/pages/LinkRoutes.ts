@@ -111,7 +111,7 @@ export const LinkRoutes = HttpRouter.use(
         const link = yield* openedLink(side)
         if (Option.isNone(link)) return yield* over()
         return yield* respond(link.value)
-      }).pipe(pulse.guard, Effect.catch(renderProblem))
+      }).pipe(pulse.guard, Effect.catch(renderProblem), Effect.scoped)
 
     /** A route of links whose content has versions: that of a query has none. */
     const ofRow = <E extends Problem, R>(respond: (link: EditableLink) => Effect.Effect<Response, E, R>) =>
@@ -155,7 +155,7 @@ export const LinkRoutes = HttpRouter.use(
         const { token } = yield* HttpRouter.params
         const nonce = Buffer.from(yield* Effect.orDie(random.randomBytes(16))).toString("base64")
         return html(linkPage(link.value, content, `/view/${token}`, nonce), 200, nonce)
-      }).pipe(pulse.guard, Effect.catch(failurePage))
+      }).pipe(pulse.guard, Effect.catch(failurePage), Effect.scoped)
     )
 
     yield* router.add(
@@ -178,7 +178,8 @@ export const LinkRoutes = HttpRouter.use(
           Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
             headers["accept"]?.includes("text/html") === true ? failurePage(failure) : renderProblem(failure)
           )
-        )
+        ),
+        Effect.scoped
       )
     yield* router.add("GET", "/view/:token/download", file("viewer"))
     yield* router.add("GET", "/download/:token", file("download"))

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Result } from "effect"
+import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
 import { filterOf, parseFilter, type Filter } from "../../domain/Filter.ts"
 import { scan } from "../../domain/json/Scan.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
@@ -6,7 +6,14 @@ import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
 import type { InvalidRequest, Unavailable } from "../../domain/Problem.ts"
 import type { Query } from "../../domain/Query.ts"
 import { isRowId, rowText, type Row } from "../../domain/Row.ts"
+import { Capacity, noRoomForAnswer } from "../capacity/Capacity.ts"
 import { RowsRepo } from "./RowsRepo.ts"
+
+/** Rows of so many bytes are read without asking for room. */
+const smallBytes = 262_144
+
+/** How many times its own size an answer takes while it is made: its rows, their text as one, and the bytes of that. */
+const makingFactor = 3
 
 /** Reads live rows (specification section 4.2). A table that was never written reads as an empty one. */
 export class Rows extends Context.Service<
@@ -14,12 +21,12 @@ export class Rows extends Context.Service<
   {
     /** `{rows, has_more}`: the rows that match, sorted, at most `limit` of them. */
     readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<JsonText, Unavailable>
-    /** The same rows, to be looked into, and whether the limit cut some off. */
+    /** The same rows, to be looked into, and whether the limit cut some off. The scope holds the room that they take. */
     readonly select: (
       accountId: string,
       table: string,
       query: Query
-    ) => Effect.Effect<{ readonly rows: ReadonlyArray<Row>; readonly hasMore: boolean }, Unavailable>
+    ) => Effect.Effect<{ readonly rows: ReadonlyArray<Row>; readonly hasMore: boolean }, Unavailable, Scope.Scope>
     /** How many rows match, and the ids of at most `limit` of them in insertion order. */
     readonly ids: (
       accountId: string,
@@ -41,16 +48,29 @@ export class Rows extends Context.Service<
     Rows,
     Effect.gen(function* () {
       const repo = yield* RowsRepo
+      const { answers } = yield* Capacity
+
+      /** Makes room for what the rows take before they are read. They may have grown until they are. */
+      const read = Effect.fnUntraced(function* (accountId: string, table: string, query: Query) {
+        let most = smallBytes
+        while (true) {
+          const { bytes, rows } = yield* repo.query(accountId, table, query, most)
+          if (bytes <= most) return rows
+          const more = bytes + smallBytes - most
+          yield* Effect.mapError(answers.take(accountId, makingFactor * more), noRoomForAnswer)
+          most += more
+        }
+      })
 
       const select = Effect.fn("Rows.select")(function* (accountId: string, table: string, query: Query) {
-        const found = query.filter?.isImpossible === true ? [] : yield* repo.query(accountId, table, query)
+        const found = query.filter?.isImpossible === true ? [] : yield* read(accountId, table, query)
         return { rows: found.slice(0, query.limit), hasMore: found.length > query.limit }
       })
 
       const query = Effect.fn("Rows.query")(function* (accountId: string, table: string, query: Query) {
         const { hasMore, rows } = yield* select(accountId, table, query)
         return JsonText.trusted(`{"rows":[${rows.map((row) => rowText(row).text).join()}],"has_more":${hasMore}}`)
-      })
+      }, Effect.scoped)
 
       const count = Effect.fn("Rows.count")(function* (accountId: string, table: string, filter: Filter | undefined) {
         const rows = filter?.isImpossible === true ? 0 : yield* repo.count(accountId, table, filter)
@@ -64,9 +84,9 @@ export class Rows extends Context.Service<
       const find = Effect.fn("Rows.find")(function* (accountId: string, table: string, id: string) {
         if (!isRowId(id)) return Option.none<Row>()
         const filter = filterOf([{ name: "id", rawName: '"id"', value: `"${id}"` }])
-        const found = yield* repo.query(accountId, table, { filter, sort: undefined, limit: 1 })
+        const found = yield* read(accountId, table, { filter, sort: undefined, limit: 1 })
         return Option.fromUndefinedOr(found[0])
-      })
+      }, Effect.scoped)
 
       return Rows.of({ query, select, ids, find, count })
     })

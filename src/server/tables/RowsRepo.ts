@@ -12,8 +12,16 @@ import { refine } from "../sql/SqlFailure.ts"
 export class RowsRepo extends Context.Service<
   RowsRepo,
   {
-    /** At most `limit` + 1 rows: one more tells that there are more. */
-    readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<ReadonlyArray<Row>, Unavailable>
+    /**
+     * At most `limit` + 1 rows: one more tells that there are more. Where they have more than `most` bytes, none of them
+     * is read, and `bytes` tells how many they have.
+     */
+    readonly query: (
+      accountId: string,
+      table: string,
+      query: Query,
+      most: number
+    ) => Effect.Effect<{ readonly rows: ReadonlyArray<Row>; readonly bytes: number }, Unavailable>
     readonly count: (accountId: string, table: string, filter: Filter | undefined) => Effect.Effect<number, Unavailable>
     /** The bytes of the table's longest row; 0 where it has none. */
     readonly longest: (accountId: string, table: string) => Effect.Effect<number, Unavailable>
@@ -73,20 +81,44 @@ export class RowsRepo extends Context.Service<
         }
       }
 
-      const query = Effect.fn("RowsRepo.query")(function* (accountId: string, table: string, query: Query) {
-        const found = yield* sql<{ id: string; created_at: Date; updated_at: Date; data: string }>`
-          SELECT id, created_at, updated_at, data
-          FROM rows
-          WHERE ${matching(accountId, table, query.filter)}
-          ${order(query.filter, query.sort)}
-          LIMIT ${query.limit + 1}
+      const query = Effect.fn("RowsRepo.query")(function* (
+        accountId: string,
+        table: string,
+        query: Query,
+        most: number
+      ) {
+        const found = yield* sql<{
+          id: string
+          created_at: Date
+          updated_at: Date
+          data: string | null
+          bytes: number
+        }>`
+          SELECT id, created_at, updated_at, CASE WHEN bytes <= ${most}::float8 THEN data END AS data, bytes
+          FROM (
+            SELECT id, created_at, updated_at, data, sum(octet_length(data)) OVER ()::float8 AS bytes
+            FROM (
+              SELECT id, created_at, updated_at, data
+              FROM rows
+              WHERE ${matching(accountId, table, query.filter)}
+              ${order(query.filter, query.sort)}
+              LIMIT ${query.limit + 1}
+            ) AS found
+          ) AS sized
         `
-        return found.map((row) => ({
-          id: row.id,
-          createdAt: row.created_at.getTime(),
-          updatedAt: row.updated_at.getTime(),
-          data: JsonText.trusted(row.data)
-        }))
+        const rows = found.flatMap(({ created_at, data, id, updated_at }) =>
+          data === null
+            ? []
+            : [
+                {
+                  id,
+                  createdAt: created_at.getTime(),
+                  updatedAt: updated_at.getTime(),
+                  data: JsonText.trusted(data)
+                }
+              ]
+        )
+        return { rows, bytes: found[0]?.bytes ?? 0 }
       }, refine)
 
       const count = Effect.fn("RowsRepo.count")(function* (

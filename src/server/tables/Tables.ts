@@ -1,14 +1,12 @@
-import { Context, Effect, Layer, Stream } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { AccountId } from "../../domain/Account.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { rowText } from "../../domain/Row.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type ServiceLimits, Settings } from "../Config.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
+import { exportText, type ExportText } from "./ExportText.ts"
 import { TablesRepo } from "./TablesRepo.ts"
-
-const beginning = '{"tables":{'
 
 /** What an account holds, and what it may hold. */
 export interface TablesOverview {
@@ -41,8 +39,8 @@ export class Tables extends Context.Service<
       readonly key: Usage["key"]
       readonly remainingReads: number
     }) => Effect.Effect<Usage, Unavailable>
-    /** `{tables: {name: [row]}}` of one snapshot, in pieces of text; the first one comes when the database has answered. */
-    readonly exportAll: (accountId: string) => Stream.Stream<string, Unavailable>
+    /** `{tables: {name: [row]}}` of one snapshot, in pieces of text, once the database has answered. */
+    readonly exportAll: (accountId: string) => Effect.Effect<ExportText<Unavailable>, Unavailable, Scope.Scope>
   }
 >()("agent-memory/server/tables/Tables") {
   static readonly layerNoDeps = Layer.effect(
@@ -109,21 +107,7 @@ export class Tables extends Context.Service<
         }
       })
 
-      const exportAll = (accountId: string) =>
-        Stream.suspend(() => {
-          let current: string | undefined
-          const pieces = Stream.mapArray(repo.allRows(accountId), (entries) => {
-            let text = ""
-            for (const { row, table } of entries) {
-              text += current === table ? "," : `${current === undefined ? beginning : "],"}"${table}":[`
-              text += rowText(row).text
-              current = table
-            }
-            return [text] as const
-          })
-          const tail = Stream.suspend(() => Stream.make(current === undefined ? `${beginning}}}` : "]}}"))
-          return Stream.concat(pieces, tail)
-        })
+      const exportAll = (accountId: string) => exportText(repo.allRows(accountId))
 
       return Tables.of({ list, overview, names, usage, exportAll })
     })

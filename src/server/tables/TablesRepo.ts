@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import type { Row } from "../../domain/Row.ts"
+import { exportFrames, type ExportedRow } from "./ExportText.ts"
 import { texts } from "../sql/Params.ts"
 import { refine, refineStream } from "../sql/SqlFailure.ts"
 
@@ -31,7 +31,7 @@ export class TablesRepo extends Context.Service<
     /** {@link storageBytes} of these tables alone. */
     readonly storageBytesOf: (accountId: string, tables: ReadonlyArray<string>) => Effect.Effect<number, Unavailable>
     /** All live rows by table name and then insertion order, of one snapshot, a few at a time. */
-    readonly allRows: (accountId: string) => Stream.Stream<{ readonly table: string; readonly row: Row }, Unavailable>
+    readonly allRows: (accountId: string) => Stream.Stream<ExportedRow, Unavailable>
   }
 >()("agent-memory/server/tables/TablesRepo") {
   static readonly layer = Layer.effect(
@@ -93,14 +93,24 @@ export class TablesRepo extends Context.Service<
       }, refine)
 
       const allRows = (accountId: string) =>
-        sql<{ table_name: string; id: string; created_at: Date; updated_at: Date; data: string }>`
-          SELECT table_name, id, created_at, updated_at, data
+        sql<{ table_name: string; id: string; created_at: Date; updated_at: Date; data: string; bytes: number }>`
+          SELECT table_name, id, created_at, updated_at, data, (
+            SELECT sum(t.bytes + octet_length(t.table_name) + ${exportFrames.table}::integer)::float8
+            FROM (
+              SELECT table_name,
+                sum(octet_length(data) + ${exportFrames.row}::integer - (octet_length(data) = 2)::integer) AS bytes
+              FROM rows
+              WHERE account_id = ${accountId}
+              GROUP BY table_name
+            ) AS t
+          ) AS bytes
           FROM rows
           WHERE account_id = ${accountId}
           ORDER BY table_name, seq
         `.stream.pipe(
           Stream.map((row) => ({
             table: row.table_name,
+            bytes: row.bytes,
             row: {
               id: row.id,
               createdAt: row.created_at.getTime(),

@@ -3,8 +3,8 @@ import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { Capacity, noRoomForAnswer } from "../capacity/Capacity.ts"
 import { Settings } from "../Config.ts"
-import { LargeAnswers } from "../http/LargeAnswers.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { linkCurrentSpan } from "../telemetry/Links.ts"
@@ -45,6 +45,8 @@ const maxLanes = 10_000
 const maxGroupWrites = 200
 const maxGroupBytes = 8_388_608
 const optimisticAttempts = 4
+/** From so many characters on an answer needs room. */
+const largeAnswer = 262_144
 
 /**
  * Carries out writes: those of one account one after another, those that wait for the same account together in one
@@ -63,7 +65,7 @@ export class Writes extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* WritesRepo
       const archives = yield* Archives
-      const largeAnswers = yield* LargeAnswers
+      const { answers } = yield* Capacity
       const sql = yield* SqlClient.SqlClient
       const pulse = yield* DatabasePulse
       const { limits } = yield* Settings
@@ -172,7 +174,8 @@ export class Writes extends Context.Service<
           outcomes.push(outcome)
           if (Result.isSuccess(outcome)) answerLength += outcome.success.body.text.length
         }
-        yield* largeAnswers.room(answerLength)
+        const lacking = answerLength > largeAnswer ? answers.lacks(accountId, answerLength) : undefined
+        if (lacking !== undefined) return yield* noRoomForAnswer(lacking)
         // A refusal must not rest on a remembered state: another instance may have made room since.
         if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
         if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {

@@ -1,24 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import { connect, type Socket } from "node:net"
-import { BaseUrl, bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import type { Socket } from "node:net"
 import { within } from "../../support/OwnTime.ts"
-
-/** A raw connection to the service that has sent this text. */
-const opened = Effect.fnUntraced(function* (text: string) {
-  const { url } = yield* BaseUrl
-  const { hostname, port } = new URL(url)
-  return yield* Effect.acquireRelease(
-    Effect.callback<Socket>((resume) => {
-      const socket = connect({ host: hostname, port: Number(port) }, () =>
-        socket.write(text, () => resume(Effect.succeed(socket)))
-      )
-      socket.on("error", () => socket.destroy())
-    }),
-    (socket) => Effect.sync(() => socket.destroy())
-  )
-})
+import { opened } from "../../support/RawConnections.ts"
+import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 /** What the service sends on a connection until it ends it, or until it has sent a whole head. */
 const received = (socket: Socket) =>
@@ -148,40 +134,6 @@ layer(serviceLayer(), { excludeTestServices: true })("A service with slow and ab
         schedule: Schedule.spaced("50 millis")
       })
       assert.isAbove(exported.text.length, 12_000_000)
-    })
-  )
-
-  it.effect("refuses large answers, and nothing else, while others hold all the memory there is for them", () =>
-    Effect.gen(function* () {
-      const { apiKey: key } = yield* newAccount
-      const row = { action: "add", row: { text: "x".repeat(60_000) } }
-      const body = JSON.stringify({ operations: Array.from({ length: 100 }, () => row) })
-      for (let n = 0; n < 4; n++) yield* request("POST", "/v1/big/batch", { key, body })
-      const readers: Array<Socket> = []
-      // One after another: many at once are refused for the database, and hold nothing.
-      const refused = yield* Effect.repeat(
-        Effect.gen(function* () {
-          const reader = yield* opened(
-            `GET /v1/big?limit=1000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`
-          )
-          reader.pause()
-          readers.push(reader)
-          return yield* request("GET", "/v1/big?limit=1000", { key })
-        }),
-        { until: ({ status, text }) => status === 503 && text.includes("large answers") }
-      )
-      assert.strictEqual(refused.headers.get("retry-after"), "1")
-      assert.strictEqual((yield* request("GET", "/v1/big?limit=5", { key })).status, 200)
-      const change = JSON.stringify({ filter: { text: row.row.text }, patch: { n: 1 }, allowMultiple: true })
-      assert.strictEqual((yield* request("POST", "/v1/big/update_where", { key, body: change })).status, 503)
-      assert.strictEqual((yield* request("POST", "/v1/big", { key, body: "{}" })).status, 201)
-      yield* Effect.forEach(readers, (reader) => Effect.sync(() => reader.destroy()))
-      const answered = yield* Effect.repeat(request("GET", "/v1/big?limit=1000", { key }), {
-        until: ({ status }) => status === 200,
-        schedule: Schedule.spaced("50 millis")
-      })
-      assert.isAbove(answered.text.length, 24_000_000)
-      assert.notInclude(answered.text, '"n":1')
     })
   )
 })

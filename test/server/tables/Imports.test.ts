@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Recount } from "../../../src/server/retention/Recount.ts"
 import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
-import { LargeAnswers } from "../../../src/server/http/LargeAnswers.ts"
+import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
 import { Imports } from "../../../src/server/tables/Imports.ts"
 import { backup, backupId, backupRow, fullBackup } from "../../support/Backups.ts"
@@ -237,7 +237,7 @@ layer(Service, { excludeTestServices: true })("Imported rows", (it) => {
       const other = yield* Layer.build(
         Layer.fresh(
           Imports.layer.pipe(
-            Layer.provide([DatabasePulse.layer, LargeAnswers.layer]),
+            Layer.provide([DatabasePulse.layer, Capacity.layer]),
             Layer.provide(Layer.effect(SqlClient.SqlClient, poolOf(url)))
           )
         ).pipe(Layer.provide(settingsLayer()))

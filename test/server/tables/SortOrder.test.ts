@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql"
 import { accountIdBytes, accountIdFrom } from "../../../src/domain/Account.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { parseSort } from "../../../src/domain/Query.ts"
-import { LargeAnswers } from "../../../src/server/http/LargeAnswers.ts"
+import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
@@ -92,7 +92,7 @@ const FIELDS = [
 
 const suite = (database: typeof LocaleDatabaseLayer) =>
   Layer.mergeAll(Rows.layer, RowWrites.layer, Tables.layer).pipe(
-    Layer.provide([DatabasePulse.layer, LargeAnswers.layer, RateLimiter.layerPostgres]),
+    Layer.provide([DatabasePulse.layer, Capacity.layer, RateLimiter.layerPostgres]),
     Layer.provideMerge(database),
     Layer.provideMerge(settingsLayer()),
     Layer.provideMerge(NodeCrypto.layer)

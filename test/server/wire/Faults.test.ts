@@ -1,6 +1,6 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Logger, Stream } from "effect"
+import { Context, Effect, Layer, Logger } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { routerConfig, RoutesLayer } from "../../../src/App.ts"
@@ -45,7 +45,7 @@ const BrokenServices = Layer.mergeAll(
   ),
   Layer.effect(
     Tables,
-    Effect.map(Tables, (tables) => ({ ...tables, list: () => broken, exportAll: () => Stream.fromEffect(broken) }))
+    Effect.map(Tables, (tables) => ({ ...tables, list: () => broken, exportAll: () => broken }))
   ),
   Layer.succeed(RowWrites, RowWrites.of({ write: () => broken, batch: () => broken })),
   Layer.effect(

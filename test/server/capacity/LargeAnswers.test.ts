@@ -1,0 +1,171 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schedule } from "effect"
+import { Capacity } from "../../../src/server/capacity/Capacity.ts"
+import { LeastPace } from "../../../src/server/capacity/Pace.ts"
+import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
+import { opened, openUnread, untilClosed } from "../../support/RawConnections.ts"
+import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+
+const longText = "x".repeat(60_000)
+
+/** An account whose table `big` has so many hundreds of rows of 60 KB. */
+const fullAccount = Effect.fnUntraced(function* (hundreds: number) {
+  const account = yield* newAccount
+  const operations = Array.from({ length: 100 }, () => ({ action: "add", row: { text: longText } }))
+  const body = JSON.stringify({ operations })
+  for (let n = 0; n < hundreds; n++) {
+    const { status, text } = yield* request("POST", "/v1/big/batch", { key: account.apiKey, body })
+    assert.strictEqual(status, 200, text)
+  }
+  return account
+})
+
+const untilUnused = Effect.gen(function* () {
+  const { answers, exports } = yield* Capacity
+  yield* Effect.repeat(
+    Effect.sync(() => answers.used() + exports.used()),
+    { until: (used) => used === 0, schedule: Schedule.spaced("20 millis") }
+  )
+})
+
+const times = { turn: 300, silence: 15_000, whole: 40_000 }
+
+layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { excludeTestServices: true })(
+  "Large answers whose account's room is taken",
+  (it) => {
+    it.effect("are refused to their account, with nothing changed, and to no other", () =>
+      Effect.gen(function* () {
+        const { accountId, apiKey: key } = yield* fullAccount(1)
+        const { apiKey: other } = yield* fullAccount(1)
+        const { answers } = yield* Capacity
+        const large = "/v1/big?limit=100"
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* answers.count(accountId, 112 * 1_048_576)
+            const refused = yield* request("GET", large, { key })
+            assert.strictEqual(refused.status, 503)
+            assert.include(bodyOf<{ detail: string }>(refused).detail, "Too many large answers to this account")
+            assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
+            assert.strictEqual((yield* request("GET", "/v1/big?limit=2", { key })).status, 200)
+            assert.strictEqual((yield* request("POST", "/v1/big", { key, body: "{}" })).status, 201)
+            const change = JSON.stringify({ filter: { text: longText }, patch: { n: 1 }, allowMultiple: true })
+            assert.strictEqual((yield* request("POST", "/v1/big/update_where", { key, body: change })).status, 503)
+            assert.strictEqual((yield* request("GET", large, { key: other })).status, 200)
+          })
+        )
+        assert.notInclude((yield* request("GET", large, { key })).text, '"n":1')
+      })
+    )
+
+    it.effect("give their room back once their readers are gone", () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* fullAccount(2)
+        const readers = yield* Effect.forEach([1, 2], () => openUnread("/v1/big?limit=200", key))
+        const { answers } = yield* Capacity
+        yield* Effect.repeat(Effect.sync(answers.used), { until: (used) => used > 0 })
+        for (const reader of readers) reader.destroy()
+        yield* untilUnused
+      })
+    )
+  }
+)
+
+layer(serviceLayer(), { excludeTestServices: true })("Large answers to one account", (it) => {
+  it.effect("that are asked for at once are made one after another within its share, and all come whole", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* fullAccount(2)
+      const { answers } = yield* Capacity
+      let most = 0
+      const watch = Effect.forever(
+        Effect.andThen(
+          Effect.sync(() => void (most = Math.max(most, answers.used()))),
+          Effect.sleep("1 millis")
+        )
+      )
+      const all = Effect.all(
+        Array.from({ length: 12 }, () => request("GET", "/v1/big?limit=1000", { key })),
+        { concurrency: "unbounded" }
+      )
+      for (const { status, text } of yield* Effect.raceFirst(all, watch)) {
+        assert.strictEqual(status, 200)
+        assert.strictEqual(
+          bodyOf<{ rows: ReadonlyArray<unknown> }>({ status, text, headers: new Headers() }).rows.length,
+          200
+        )
+      }
+      assert.isAbove(most, 30_000_000)
+      assert.isAtMost(most, 150_000_000)
+      yield* untilUnused
+    })
+  )
+})
+
+const pace = {
+  bytesPerSecond: 100_000,
+  body: { grace: 300, most: 300 },
+  answer: { grace: 300, most: 300 }
+}
+
+layer(serviceLayer().pipe(Layer.provide(Layer.succeed(LeastPace, pace))), { excludeTestServices: true })(
+  "A least pace",
+  (it) => {
+    for (const path of ["/v1/big?limit=300", "/v1/_export"]) {
+      it.effect(`breaks off an answer that is not read (${path}), and gives its room back`, () =>
+        Effect.gen(function* () {
+          const { apiKey: key } = yield* fullAccount(3)
+          const reader = yield* openUnread(path, key)
+          yield* untilUnused.pipe(Effect.delay("100 millis"))
+          const received = yield* untilClosed(reader)
+          assert.match(received, /^HTTP\/1\.1 200 /)
+          const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
+          assert.isAbove(length, 18_000_000)
+          assert.isBelow(received.length, length)
+        })
+      )
+    }
+
+    it.effect("breaks off no answer that is read", () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* fullAccount(1)
+        assert.isAbove((yield* request("GET", "/v1/_export", { key })).text.length, 6_000_000)
+      })
+    )
+
+    it.effect("ends a large body that stops, with 408, and no small one", () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const start = (bytes: number) =>
+          opened(
+            `POST /v1/t/batch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n${" ".repeat(100)}`
+          )
+        const small = yield* start(1000)
+        assert.match(yield* untilClosed(yield* start(1_000_000)), /^HTTP\/1\.1 408 /)
+        assert.isFalse(small.closed)
+      })
+    )
+  }
+)
+
+layer(serviceLayer(), { excludeTestServices: true })("An export", (it) => {
+  it.effect("has a length, by which a client of HTTP/1.0 can tell its end from a break", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const rows = ["{}", '{"é":"日本語 \\u0000 🎉"}', '{"n":1.50,"deep":[{"a":null}]}']
+      for (const table of ["one", "two_2", "x"]) {
+        for (const body of rows) yield* request("POST", `/v1/${table}`, { key, body })
+      }
+      const socket = yield* opened(
+        `GET /v1/_export HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`
+      )
+      const received = yield* untilClosed(socket)
+      const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
+      const body = received.slice(received.indexOf("\r\n\r\n") + 4)
+      assert.strictEqual(body.length, length)
+      assert.strictEqual(
+        Buffer.from(body, "latin1").toString("utf8"),
+        (yield* request("GET", "/v1/_export", { key })).text
+      )
+      assert.notMatch(received, /transfer-encoding/i)
+    })
+  )
+})
