@@ -3,7 +3,7 @@ import { Effect, Layer, Schedule } from "effect"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { LeastPace } from "../../../src/server/capacity/Pace.ts"
 import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
-import { opened, openUnread, untilClosed } from "../../support/RawConnections.ts"
+import { head, opened, openUnread, untilClosed } from "../../support/RawConnections.ts"
 import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 const longText = "x".repeat(60_000)
@@ -134,10 +134,10 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(LeastPace, pace))), { excl
     it.effect("ends a large body that stops, with 408, and no small one", () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
-        const start = (bytes: number) =>
-          opened(
-            `POST /v1/t/batch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n${" ".repeat(100)}`
-          )
+        const start = (bytes: number) => {
+          const fields = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" }
+          return opened(head("POST", "/v1/t/batch", { ...fields, "Content-Length": String(bytes) }) + " ".repeat(100))
+        }
         const small = yield* start(1000)
         assert.match(yield* untilClosed(yield* start(1_000_000)), /^HTTP\/1\.1 408 /)
         assert.isFalse(small.closed)
