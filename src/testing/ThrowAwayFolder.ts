@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { temporaryFolder } from "../server/sql/EmbeddedHome.ts"
+import { temporaryFolder } from "../server/sql/EmbeddedSocket.ts"
 import { currentOwner } from "../server/sql/EmbeddedOwner.ts"
 
 /**

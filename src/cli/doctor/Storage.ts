@@ -6,6 +6,8 @@ import { accessSync, constants, existsSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { Settings } from "../../server/Config.ts"
 import { openExternal } from "../../server/sql/Database.ts"
+import { clusterOf } from "../../server/sql/EmbeddedCluster.ts"
+import { homeOf } from "../../server/sql/EmbeddedHome.ts"
 import { currentOwner } from "../../server/sql/EmbeddedOwner.ts"
 import { findEmbedded, type EmbeddedPostgresAddress } from "../../server/sql/EmbeddedPostgres.ts"
 import { findPrograms } from "../../server/sql/EmbeddedPrograms.ts"
@@ -55,7 +57,7 @@ const embedded = Effect.fnUntraced(function* (dataDir: string) {
   const folder = resolve(dataDir)
   const running = yield* findEmbedded(dataDir)
   if (Option.isSome(running)) return yield* lookInto(running.value)
-  const { major } = yield* findPrograms(currentOwner())
+  const { major } = yield* findPrograms(currentOwner(clusterOf(yield* homeOf(dataDir))))
   if (!mayWrite(folder)) {
     return failed(check, `${folder} cannot be written`, "Set DATA_DIR to a folder that this user may write.")
   }

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { readForeign } from "./EmbeddedFiles.ts"
 import type { Owner } from "./EmbeddedOwner.ts"
 import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 import type { Programs } from "./EmbeddedPrograms.ts"
@@ -54,7 +55,7 @@ const initialise = Effect.fn("EmbeddedPostgres.initialise")(function* (
 
 const refuseOtherMajor = Effect.fnUntraced(function* (cluster: string, programs: Programs) {
   const version = yield* attempt(`read the version of ${cluster}`, () =>
-    readFileSync(join(cluster, "PG_VERSION"), "utf8").trim()
+    readForeign(join(cluster, "PG_VERSION")).trim()
   )
   if (version === String(programs.major)) return
   return yield* new EmbeddedPostgresError({

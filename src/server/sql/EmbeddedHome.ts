@@ -1,6 +1,5 @@
 import { Effect } from "effect"
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { letThrough, type Owner } from "./EmbeddedOwner.ts"
 import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
@@ -52,28 +51,3 @@ export const makeHome = Effect.fn("EmbeddedPostgres.makeHome")(function* (dataDi
   )
   return moved
 })
-
-/** A socket's whole path must fit into 103 bytes on macOS and 107 on Linux. */
-const longestFolder = 75
-
-/** The folder for what the database's user has to reach for a while. */
-export const temporaryFolder = (owner: Owner): string => {
-  const preferred = tmpdir()
-  return preferred.length <= longestFolder && owner.reaches(preferred) ? preferred : "/tmp"
-}
-
-const socketFolderName = "agent-memory-"
-
-/** A private folder for the server's socket: who can enter it can use the database. */
-export const makeSocketFolder = (owner: Owner) =>
-  attempt("create a folder for the database's socket", () => {
-    const folder = mkdtempSync(join(realpathSync(temporaryFolder(owner)), socketFolderName))
-    owner.take(folder)
-    return folder
-  })
-
-/** Removes a socket's folder, and nothing that this module did not make. */
-export const removeSocketFolder = (folder: string) =>
-  Effect.sync(() => {
-    if (folder.includes(`/${socketFolderName}`)) rmSync(folder, { recursive: true, force: true })
-  })

@@ -3,10 +3,11 @@ import { Effect, Option, type Scope } from "effect"
 import { clusterOf, openCluster, superuser } from "./EmbeddedCluster.ts"
 import { homeOf, makeHome } from "./EmbeddedHome.ts"
 import { findHolder, holdLock } from "./EmbeddedLock.ts"
-import { currentOwner } from "./EmbeddedOwner.ts"
+import { currentOwner, userName } from "./EmbeddedOwner.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 import { findPrograms } from "./EmbeddedPrograms.ts"
 import { findServer, runServer, type Server } from "./EmbeddedServer.ts"
+import { port } from "./EmbeddedSocket.ts"
 
 /** How to run the embedded database. */
 export interface EmbeddedPostgresOptions {
@@ -30,8 +31,13 @@ export interface EmbeddedPostgresAddress {
 
 const databaseName = "agent_memory"
 
+const sharedWarning =
+  `Under root the embedded database runs as the user nobody, so other programs that run as nobody can read and change its ` +
+  `files. Run Agent Memory as a user of its own, or make a system user ${userName} before the first start: ` +
+  `useradd --system ${userName}`
+
 const createDatabase = Effect.fn("EmbeddedPostgres.createDatabase")(
-  function* ({ port, socketFolder }: Server) {
+  function* ({ socketFolder }: Server) {
     const connection = yield* PgConnection.make({ host: socketFolder, port, username: superuser, database: "postgres" })
     const found = yield* connection.queryValues("SELECT 1 FROM pg_database WHERE datname = $1", [databaseName])
     if (found.length === 0) yield* connection.query(`CREATE DATABASE ${databaseName}`)
@@ -60,17 +66,18 @@ export const makeEmbedded: (
         message: "The embedded database needs Unix sockets. On Windows set DATABASE_URL, or use WSL."
       })
     }
-    const owner = currentOwner()
+    const owner = currentOwner(clusterOf(yield* homeOf(dataDir)))
     const home = yield* makeHome(dataDir, owner)
     yield* holdLock(home)
     const programs = yield* findPrograms(owner)
     const cluster = yield* openCluster(programs, owner, home, durable)
     const server = yield* runServer({ programs, owner, home, cluster, durable, settings })
     yield* createDatabase(server)
+    if (owner.isShared && durable) yield* Effect.logWarning(sharedWarning)
     yield* Effect.logDebug(`Embedded PostgreSQL ${programs.major} runs on ${cluster}`)
     return {
       host: server.socketFolder,
-      port: server.port,
+      port,
       username: superuser,
       database: databaseName,
       dataDir: home
@@ -80,13 +87,13 @@ export const makeEmbedded: (
 
 /**
  * Where the embedded database of a running Agent Memory answers, for programs beside it; none while nobody holds the data
- * directory. Its lock file names the holder, and PostgreSQL's own file the socket.
+ * directory. Its lock file names the holder, and a file of the holder's the folder of the socket.
  */
 export const findEmbedded = Effect.fn("EmbeddedPostgres.find")(function* (dataDir: string) {
   const home = yield* homeOf(dataDir)
   const holder = yield* findHolder(home)
   if (Option.isNone(holder)) return Option.none<EmbeddedPostgresAddress>()
-  const server = yield* findServer(clusterOf(home))
+  const server = yield* findServer(home, clusterOf(home))
   if (Option.isNone(server)) {
     return yield* new EmbeddedPostgresError({
       reason: "Unreachable",
@@ -95,7 +102,7 @@ export const findEmbedded = Effect.fn("EmbeddedPostgres.find")(function* (dataDi
         `until it has started; on another host or in another container, run this command there.`
     })
   }
-  const { port, socketFolder } = server.value
+  const { socketFolder } = server.value
   return Option.some<EmbeddedPostgresAddress>({
     host: socketFolder,
     port,

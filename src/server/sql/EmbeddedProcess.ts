@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
-import { readFileSync, readlinkSync } from "node:fs"
+import { readFileSync, readlinkSync, statSync } from "node:fs"
 import { hostname } from "node:os"
 import { setTimeout } from "node:timers/promises"
 import type { Owner } from "./EmbeddedOwner.ts"
@@ -64,10 +64,14 @@ export const processSpace = (): string =>
     readText(() => readlinkSync("/proc/self/ns/pid"))
   ].join(" ")
 
-/** Whether the process is a PostgreSQL server on this cluster: its working directory is the cluster's. */
-export const servesCluster = (pid: number, cluster: string): boolean => {
+/** Whether the owner's process is a PostgreSQL server on this cluster: its working directory is the cluster's. */
+export const servesCluster = (pid: number, cluster: string, { credentials }: Owner): boolean => {
   if (!runs(pid)) return false
-  if (process.platform === "linux") return readText(() => readlinkSync(`/proc/${pid}/cwd`)) === cluster
+  if (process.platform === "linux") {
+    const user = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
+    if (user !== (credentials.uid ?? process.getuid?.())) return false
+    return readText(() => readlinkSync(`/proc/${pid}/cwd`)) === cluster
+  }
   return processTable(pid, "command")?.includes(cluster) ?? false
 }
 

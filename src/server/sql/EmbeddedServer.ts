@@ -1,19 +1,26 @@
 import { Effect, Option, Ref } from "effect"
 import type { ChildProcess } from "node:child_process"
-import { closeSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
-import { makeSocketFolder, removeSocketFolder } from "./EmbeddedHome.ts"
+import { changeForeign, readForeign } from "./EmbeddedFiles.ts"
 import type { Owner } from "./EmbeddedOwner.ts"
 import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 import type { Programs } from "./EmbeddedPrograms.ts"
 import { pause, runs, servesCluster, signalable, spawnServer, waitUntil } from "./EmbeddedProcess.ts"
+import {
+  accessSettings,
+  makeSocketFolder,
+  notedSocketFolder,
+  port,
+  removeSocketFolder,
+  socketIn
+} from "./EmbeddedSocket.ts"
 
 /** A running PostgreSQL server: its process and where its socket is. */
 export interface Server {
   readonly pid: number
   readonly socketFolder: string
-  readonly port: number
 }
 
 /** What a server is started on. */
@@ -26,16 +33,17 @@ export interface ServerInput {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Part of the socket's name only: no port is opened. */
-const port = 5432
-
 const largestLog = 10 * 1024 * 1024
 
 /** Fast shutdown writes everything out; where the disk is too slow for that, recovery does it on the next start. */
 const fastMilliseconds = 6000
 const immediateMilliseconds = 2000
 
-const settingsOf = ({ durable, settings }: ServerInput, socketFolder: string): ReadonlyArray<string> =>
+const settingsOf = (
+  { durable, settings }: ServerInput,
+  socketFolder: string,
+  access: Readonly<Record<string, string>>
+): ReadonlyArray<string> =>
   Object.entries({
     listen_addresses: "",
     unix_socket_directories: socketFolder,
@@ -53,21 +61,24 @@ const settingsOf = ({ durable, settings }: ServerInput, socketFolder: string): R
     log_timezone: "UTC",
     log_checkpoints: "off",
     logging_collector: "off",
+    ...access,
     ...settings
   }).flatMap(([name, value]) => ["-c", `${name}=${value}`])
 
-interface Postmaster extends Server {
+interface Postmaster {
+  readonly pid: number
   readonly ready: boolean
 }
 
-/** PostgreSQL writes its process, socket folder and state into this file, one a line, and removes it when it stops. */
+/**
+ * PostgreSQL writes its process and state into this file, and removes it when it stops. Whoever runs as its user can write
+ * there too, so that nothing else is believed of it.
+ */
 const readPostmaster = (cluster: string): Postmaster | undefined => {
   try {
-    const lines = readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n")
+    const lines = readForeign(join(cluster, "postmaster.pid")).split("\n")
     const pid = Number(lines[0])
-    return Number.isInteger(pid) && pid > 0
-      ? { pid, port: Number(lines[3]), socketFolder: lines[4] ?? "", ready: lines[7]?.trim() === "ready" }
-      : undefined
+    return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined
   } catch {
     return undefined
   }
@@ -106,20 +117,25 @@ const signal = (pid: number, name: "SIGINT" | "SIGQUIT") =>
   attempt("stop", () => process.kill(pid, name)).pipe(Effect.ignore)
 
 /** Stops a server within seconds: connections are cut, and what was committed is on disk. */
-const stop = Effect.fn("EmbeddedPostgres.stop")(function* ({ pid, socketFolder }: Server) {
+const end = Effect.fnUntraced(function* (pid: number) {
   yield* signal(pid, "SIGINT")
   if (!(yield* waitUntil(() => !runs(pid), fastMilliseconds))) {
     yield* signal(pid, "SIGQUIT")
     yield* waitUntil(() => !runs(pid), immediateMilliseconds)
   }
-  yield* removeSocketFolder(socketFolder)
+})
+
+const stop = Effect.fn("EmbeddedPostgres.stop")(function* ({ owner }: ServerInput, { pid, socketFolder }: Server) {
+  yield* end(pid)
+  yield* removeSocketFolder(owner, socketFolder)
 })
 
 const spawnPostgres = Effect.fnUntraced(function* (input: ServerInput, socketFolder: string) {
+  const access = yield* accessSettings(input.owner, input.home)
   const log = yield* attempt(`open ${logOf(input.home)}`, () => openLog(input.home))
   return yield* spawnServer(
     input.programs.postgres,
-    ["-D", input.cluster, ...settingsOf(input, socketFolder)],
+    ["-D", input.cluster, ...settingsOf(input, socketFolder, access)],
     input.owner,
     log
   ).pipe(Effect.ensuring(Effect.sync(() => closeSync(log))))
@@ -129,16 +145,18 @@ const start = Effect.fn("EmbeddedPostgres.start")((input: ServerInput, socketFol
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const child = yield* spawnPostgres(input, socketFolder)
-      const server: Server = { pid: child.pid ?? 0, socketFolder, port }
-      yield* restore(awaitReady(child, input)).pipe(Effect.onError(() => (ended(child) ? Effect.void : stop(server))))
+      const server: Server = { pid: child.pid ?? 0, socketFolder }
+      yield* restore(awaitReady(child, input)).pipe(
+        Effect.onError(() => (ended(child) ? Effect.void : end(server.pid)))
+      )
       return server
     })
   )
 )
 
-const answers = ({ port, socketFolder }: Server) =>
+const answers = (socketFolder: string) =>
   Effect.callback<boolean>((resume) => {
-    const socket = connect({ path: join(socketFolder, `.s.PGSQL.${port}`), timeout: 1000 })
+    const socket = connect({ path: socketIn(socketFolder), timeout: 1000 })
     const done = (answer: boolean) => {
       socket.destroy()
       resume(Effect.succeed(answer))
@@ -157,34 +175,36 @@ const abandon = Effect.fnUntraced(function* (cluster: string) {
   const dead = readPostmaster(cluster)
   if (dead === undefined || !signalable(dead.pid)) return
   const file = join(cluster, "postmaster.pid")
-  yield* attempt(`write ${file}`, () =>
-    writeFileSync(file, readFileSync(file, "utf8").replace(/^\d+/, String(process.pid)))
-  )
+  yield* attempt(`write ${file}`, () => changeForeign(file, (text) => text.replace(/^\d+/, String(process.pid))))
 })
 
 /** The server that runs on a cluster for another process now, if one does. */
-export const findServer = Effect.fnUntraced(function* (cluster: string) {
+export const findServer = Effect.fnUntraced(function* (home: string, cluster: string) {
   const postmaster = readPostmaster(cluster)
-  return postmaster?.ready === true && (yield* answers(postmaster)) ? Option.some<Server>(postmaster) : Option.none()
+  const socketFolder = notedSocketFolder(home)
+  if (postmaster?.ready !== true || socketFolder === undefined) return Option.none<Server>()
+  return (yield* answers(socketFolder)) ? Option.some<Server>({ pid: postmaster.pid, socketFolder }) : Option.none()
 })
 
 /** The server that an earlier Agent Memory left behind when it was killed, once it is ready; one that cannot be used is stopped. */
-const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string) {
+const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* ({ cluster, home, owner }: ServerInput) {
+  const socketFolder = notedSocketFolder(home)
+  const forget = socketFolder === undefined ? Effect.void : removeSocketFolder(owner, socketFolder)
   const found = readPostmaster(cluster)
-  if (found === undefined) return Option.none<Server>()
-  if (!servesCluster(found.pid, cluster)) {
-    yield* abandon(cluster)
-    yield* removeSocketFolder(found.socketFolder)
+  if (found === undefined || !servesCluster(found.pid, cluster, owner)) {
+    if (found !== undefined) yield* abandon(cluster)
+    yield* forget
     return Option.none<Server>()
   }
   yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
-  if (runs(found.pid) && (yield* answers(found))) {
+  if (socketFolder !== undefined && runs(found.pid) && (yield* answers(socketFolder))) {
     yield* Effect.logWarning(
       `The embedded PostgreSQL of a service that was killed still ran (process ${found.pid}) and is used on`
     )
-    return Option.some<Server>(found)
+    return Option.some<Server>({ pid: found.pid, socketFolder })
   }
-  yield* stop(found)
+  yield* end(found.pid)
+  yield* forget
   return Option.none<Server>()
 })
 
@@ -198,8 +218,10 @@ const startWithoutOrphans = (input: ServerInput, socketFolder: string) =>
   )
 
 const startFresh = Effect.fnUntraced(function* (input: ServerInput) {
-  const socketFolder = yield* makeSocketFolder(input.owner)
-  return yield* startWithoutOrphans(input, socketFolder).pipe(Effect.onError(() => removeSocketFolder(socketFolder)))
+  const socketFolder = yield* makeSocketFolder(input.owner, input.home)
+  return yield* startWithoutOrphans(input, socketFolder).pipe(
+    Effect.onError(() => removeSocketFolder(input.owner, socketFolder))
+  )
 })
 
 const restart = Effect.fn("EmbeddedPostgres.restart")(function* (input: ServerInput, { socketFolder }: Server) {
@@ -223,10 +245,10 @@ const keepRunning = Effect.fnUntraced(function* (input: ServerInput, current: Re
 export const runServer = Effect.fn("EmbeddedPostgres.runServer")(function* (input: ServerInput) {
   const current = yield* Effect.acquireRelease(
     Effect.gen(function* () {
-      const adopted = yield* adopt(input.cluster)
+      const adopted = yield* adopt(input)
       return yield* Ref.make(Option.isSome(adopted) ? adopted.value : yield* startFresh(input))
     }),
-    (current) => Effect.flatMap(Ref.get(current), stop),
+    (current) => Effect.flatMap(Ref.get(current), (server) => stop(input, server)),
     { interruptible: true }
   )
   yield* Effect.forkScoped(keepRunning(input, current))
