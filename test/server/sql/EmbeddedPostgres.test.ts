@@ -46,8 +46,10 @@ const spawnHolder = (dataDir: string) =>
       let output = ""
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         output += text
-        if (text.startsWith("{")) {
-          resume(Effect.succeed({ child, pid: child.pid ?? 0, address: JSON.parse(text) }))
+        // Behind what was logged.
+        const address = /^\{.*\}$/m.exec(output)?.[0]
+        if (address !== undefined) {
+          resume(Effect.succeed({ child, pid: child.pid ?? 0, address: JSON.parse(address) }))
         }
       })
       child.once("exit", () => resume(Effect.fail(output)))
