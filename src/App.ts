@@ -8,6 +8,7 @@ import { Accounts } from "./server/accounts/Accounts.ts"
 import { BrowserSignIns } from "./server/accounts/BrowserSignIns.ts"
 import { LocalSecret } from "./server/accounts/LocalSecret.ts"
 import type { LocalSecretProblem } from "./server/accounts/LocalSecretFile.ts"
+import { Notices } from "./server/accounts/Notices.ts"
 import { Sessions } from "./server/accounts/Sessions.ts"
 import { SignInHttp } from "./server/accounts/SignInHttp.ts"
 import { Capacity } from "./server/capacity/Capacity.ts"
@@ -73,6 +74,7 @@ const OAuthLayer = Layer.mergeAll(Connections.layer, Codes.layer, ClientTokens.l
 export const ServicesLayer = Layer.mergeAll(
   Accounts.layer,
   BrowserSignIns.layer,
+  Notices.layer,
   Sessions.layer,
   LinkEdits.layer,
   OAuthLayer,

@@ -7,6 +7,7 @@ import { HttpLayer } from "../../src/App.ts"
 import { accountIdBytes, accountIdFrom } from "../../src/domain/Account.ts"
 import { LocalSecret } from "../../src/server/accounts/LocalSecret.ts"
 import { makeNodeServer } from "../../src/server/http/NodeServer.ts"
+import { Settings } from "../../src/server/Config.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { servicesOn, settingsLayer } from "../../src/testing/TestServices.ts"
 import { DatabaseLayer } from "./Database.ts"
@@ -29,6 +30,12 @@ const BaseUrlLayer = Layer.effect(
   HttpServer.addressFormattedWith((url) => Effect.succeed({ url }))
 )
 
+const ListeningLayer = Layer.unwrap(
+  Effect.map(Settings, ({ trustedProxies }) =>
+    NodeHttpServer.layer(() => makeNodeServer(trustedProxies), { host: "127.0.0.1", port: 0 })
+  )
+)
+
 /** The whole service behind a real socket, on this database. */
 export const serviceOn = <A, E>(
   database: Layer.Layer<A | SqlClient.SqlClient, E>,
@@ -36,7 +43,7 @@ export const serviceOn = <A, E>(
 ) =>
   HttpLayer.pipe(
     Layer.provideMerge(BaseUrlLayer),
-    Layer.provide(NodeHttpServer.layer(makeNodeServer, { host: "127.0.0.1", port: 0 })),
+    Layer.provide(ListeningLayer),
     Layer.provideMerge(servicesWith(database, variables))
   )
 

@@ -34,6 +34,7 @@ export class AccountsRepo extends Context.Service<
     /** Spends a link that is for a key. Only one of any number of attempts finds it. */
     readonly spendLink: (hash: Uint8Array) => Effect.Effect<Option.Option<typeof SpentLink.Type>, Unavailable>
     readonly findAccount: (email: Email) => Effect.Effect<Option.Option<AccountId>, Unavailable>
+    readonly findEmail: (accountId: AccountId) => Effect.Effect<Option.Option<Email>, Unavailable>
     /** Gives the address to the account, or says whose it is already. */
     readonly claimEmail: (email: Email, accountId: AccountId) => Effect.Effect<AccountId, Unavailable>
     readonly insertAccount: (accountId: AccountId) => Effect.Effect<void, Unavailable>
@@ -101,6 +102,12 @@ export class AccountsRepo extends Context.Service<
         execute: ({ email }) => sql`SELECT account_id FROM account_emails WHERE email = ${email}`
       })
 
+      const findEmail = SqlSchema.findOneOption({
+        Request: Schema.Struct({ accountId: AccountId }),
+        Result: Schema.Struct({ email: Email }),
+        execute: ({ accountId }) => sql`SELECT email FROM account_emails WHERE account_id = ${accountId}`
+      })
+
       // Of two first sign-ins the second waits here for the first, and the no-op update lets it see the first's account.
       const claimEmail = SqlSchema.findOne({
         Request: Schema.Struct({ email: Email, accountId: AccountId }),
@@ -144,6 +151,13 @@ export class AccountsRepo extends Context.Service<
             Effect.map(
               findAccount({ email }),
               Option.map((row) => row.account_id)
+            )
+          ),
+        findEmail: (accountId) =>
+          refine(
+            Effect.map(
+              findEmail({ accountId }),
+              Option.map((row) => row.email)
             )
           ),
         claimEmail: (email, accountId) => refine(owner(claimEmail({ email, accountId }))),

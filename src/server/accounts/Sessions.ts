@@ -5,7 +5,7 @@ import { accountOfToken } from "../../domain/Token.ts"
 import { Tokens } from "../Tokens.ts"
 import { SessionsRepo } from "./SessionsRepo.ts"
 
-/** How long a browser stays signed in. */
+/** How long a browser stays signed in at most; one that is not used for a week is signed out before. */
 export const sessionDays = 30
 
 /** A browser that is signed in. Whoever has the token is it: it belongs in the browser's cookie and nowhere else. */

@@ -2,7 +2,11 @@ import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AccountId, Email } from "../../domain/Account.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { lockPatience } from "../sql/LockPatience.ts"
 import { refine } from "../sql/SqlFailure.ts"
+
+/** After how many days without use a session ends before its time. */
+const sessionIdleDays = 7
 
 /** The statements on `browser_sessions`. */
 export class SessionsRepo extends Context.Service<
@@ -46,11 +50,24 @@ export class SessionsRepo extends Context.Service<
         return made[0]!.expires_at
       }, refine)
 
+      // Its use is written once an hour at most: only that request waits for the disk.
       const find = Effect.fn("SessionsRepo.find")(function* (accountId: AccountId, hash: Uint8Array) {
         const found = yield* sql<{ email: string; expires_at: Date }>`
-          SELECT email, expires_at
-          FROM browser_sessions
-          WHERE account_id = ${accountId} AND session_hash = ${hash} AND expires_at > memory_now()
+          WITH found AS (
+            SELECT s.email, s.expires_at, s.last_used_at, clock.now,
+              set_config('lock_timeout', ${lockPatience}, true) AS patience
+            FROM browser_sessions s
+            CROSS JOIN (SELECT memory_now() AS now OFFSET 0) AS clock
+            WHERE s.account_id = ${accountId} AND s.session_hash = ${hash} AND s.expires_at > clock.now
+              AND s.last_used_at > clock.now - make_interval(days => ${sessionIdleDays}::integer)
+          ), used AS (
+            UPDATE browser_sessions
+            SET last_used_at = found.now
+            FROM found
+            WHERE browser_sessions.account_id = ${accountId} AND browser_sessions.session_hash = ${hash}
+              AND browser_sessions.last_used_at < found.now - interval '1 hour'
+          )
+          SELECT email, expires_at FROM found
         `
         return Option.map(Option.fromUndefinedOr(found[0]), (row) => ({
           email: Email.make(row.email),
@@ -72,7 +89,7 @@ export class SessionsRepo extends Context.Service<
             SELECT account_id, session_hash
             FROM browser_sessions
             WHERE expires_at <= (SELECT memory_now())
-            ORDER BY expires_at
+              OR last_used_at <= (SELECT memory_now() - make_interval(days => ${sessionIdleDays}::integer))
             LIMIT ${rows}
           ), removed AS (
             DELETE FROM browser_sessions s

@@ -153,7 +153,8 @@ export const telemetrySettings = {
     unset: Option.none<string>()
   }),
   metricsToken: setting("METRICS_TOKEN", {
-    meaning: "The bearer token of `GET /metrics`. Without it, that is open on a loopback `BASE_URL` and off elsewhere.",
+    meaning:
+      "The bearer token of `GET /metrics`. Without it, that is open to this machine where both `BASE_URL` and `HOST` are loopback, and off elsewhere.",
     parse: (text) =>
       /^[\x21-\x7e]+$/.test(text)
         ? Option.some(Option.some(Redacted.make(text, { label: "METRICS_TOKEN" })))

@@ -63,6 +63,10 @@ const contains = (network: Network, address: Uint8Array): boolean =>
     return (byte & mask) === ((network.address[index] ?? 0) & mask)
   })
 
+/** Whether an address lies in one of these networks. */
+export const isWithin = (networks: ReadonlyArray<Network>, text: string | undefined): boolean =>
+  Option.exists(parseAddress(text ?? ""), (address) => networks.some((network) => contains(network, address)))
+
 const isMapped = (address: Uint8Array): boolean => contains({ address: fromIPv4("0.0.0.0"), bits: mappedBits }, address)
 
 // One subscriber is given up to 256 networks of a whole /64 each, so that anything finer than their /56 is no limit at all.

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { isWithin, type Network } from "./ClientIp.ts"
 import { answerFramingFault } from "./FramingFault.ts"
 
 const maxHeaderBytes = 32_768
@@ -25,11 +26,24 @@ const closeWithoutWaiting = (server: Server): void => {
   }
 }
 
+// Whoever names a trace and says whether it is kept decides what the operator sees.
+const traceHeaders = [
+  "traceparent",
+  "tracestate",
+  "b3",
+  "x-b3-traceid",
+  "x-b3-spanid",
+  "x-b3-parentspanid",
+  "x-b3-sampled",
+  "x-b3-flags"
+]
+
 /**
  * The HTTP server under the framework. Requests that arrive before the framework listens to them are held and handed
- * over, and what is not HTTP gets a problem body. Times are in milliseconds.
+ * over, and what is not HTTP gets a problem body. Only trusted proxies may say which trace a request belongs to. Times are
+ * in milliseconds.
  */
-export const makeNodeServer = (): Server => {
+export const makeNodeServer = (trustedProxies: ReadonlyArray<Network>): Server => {
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     requestTimeout: 60_000,
@@ -42,6 +56,9 @@ export const makeNodeServer = (): Server => {
   server.setTimeout(30_000)
   server.maxConnections = maxConnections
   closeWithoutWaiting(server)
+  server.on("request", ({ headers, socket }) => {
+    if (!isWithin(trustedProxies, socket.remoteAddress)) for (const name of traceHeaders) delete headers[name]
+  })
   const early: Array<[IncomingMessage, ServerResponse]> = []
   const hold = (request: IncomingMessage, response: ServerResponse) => void early.push([request, response])
   server.on("request", hold)

@@ -38,6 +38,10 @@ export const RequestsLayer = HttpRouter.middleware(
     const settings = yield* Settings
     const routes = yield* Routes
     const capacity = yield* Capacity
+    // For a year a browser that has been here asks over https alone (RFC 6797).
+    const transportSecurity = settings.baseUrl.startsWith("https:")
+      ? { "strict-transport-security": "max-age=31536000" }
+      : {}
     const { refusal: floodRefusal } = makeAnonymousFloods(settings)
 
     const unrouted = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
@@ -85,6 +89,7 @@ export const RequestsLayer = HttpRouter.middleware(
           // Answers hold what one account stored, or secrets that are shown once: only what is everybody's says otherwise.
           "cache-control": response.headers["cache-control"] ?? "no-store",
           "x-content-type-options": "nosniff",
+          ...transportSecurity,
           "x-request-id": id
         })
       })

@@ -25,11 +25,13 @@ const listenProblem = (host: string, port: number, error: HttpServerError.ServeE
 /** Listens once the data is ready: whoever can connect is answered. Requests begun are finished on the way out. */
 export const ServerLayer = Layer.unwrap(
   Effect.gen(function* () {
-    const { host, port } = yield* Settings
+    const { host, port, trustedProxies } = yield* Settings
     yield* DataPlace
-    return NodeHttpServer.layer(makeNodeServer, { host, port, gracefulShutdownTimeout: "5 seconds" }).pipe(
-      Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(listenProblem(host, port, error))))
-    )
+    return NodeHttpServer.layer(() => makeNodeServer(trustedProxies), {
+      host,
+      port,
+      gracefulShutdownTimeout: "5 seconds"
+    }).pipe(Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(listenProblem(host, port, error)))))
   })
 )
 
@@ -46,11 +48,10 @@ export const ListeningSettings = Layer.effect(
 
 /** What it means that other machines reach a service that gives out addresses of this one. */
 const warnOfReach = Effect.gen(function* () {
-  const { baseUrl, host, isBaseUrlAssumed, metricsToken } = yield* Settings
+  const { baseUrl, host, isBaseUrlAssumed } = yield* Settings
   if (!isBaseUrlAssumed || isLoopbackHost(host)) return
-  const metrics = Option.isNone(metricsToken) ? "; GET /metrics is open to them" : ""
   yield* Effect.logWarning(
-    `Other machines can reach this service, as HOST is ${host}, but its links lead to ${baseUrl}, which works on this machine only${metrics}. Set BASE_URL to its public address.`
+    `Other machines can reach this service, as HOST is ${host}, but its links lead to ${baseUrl}, which works on this machine only. Set BASE_URL to its public address.`
   )
 })
 

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authentication.ts"
+import { Notices } from "../accounts/Notices.ts"
 import { refuseIdempotencyKey } from "../http/IdempotencyKey.ts"
 import { Keys } from "./Keys.ts"
 
@@ -10,6 +11,7 @@ export const KeysHttp = HttpApiBuilder.group(
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* Keys
+    const notices = yield* Notices
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* () {
@@ -18,7 +20,9 @@ export const KeysHttp = HttpApiBuilder.group(
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const { accountId } = yield* CurrentKey
         yield* refuseIdempotencyKey(headers)
-        return yield* keys.create(accountId, payload.name)
+        const created = yield* keys.create(accountId, payload.name)
+        yield* notices.keyAdded(accountId, created)
+        return created
       }),
       revoke: Effect.fnUntraced(function* ({ params }) {
         const { accountId } = yield* CurrentKey

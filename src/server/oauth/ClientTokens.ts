@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Unavailable } from "../../domain/Problem.ts"
 import { accessTokenPrefix, accountOfToken, refreshTokenPrefix } from "../../domain/Token.ts"
 import type { AccountId } from "../../domain/Account.ts"
+import { Notices } from "../accounts/Notices.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
 import { makeRoom } from "../capacity/Room.ts"
 import { transact } from "../sql/SqlFailure.ts"
@@ -75,6 +76,13 @@ export class ClientTokens extends Context.Service<
   )
 
   static readonly layer = ClientTokens.layerNoDeps.pipe(
-    Layer.provide([CodesRepo.layer, ConnectionsRepo.layer, TokensRepo.layer, Tokens.layer, SignInThrottle.layer])
+    Layer.provide([
+      CodesRepo.layer,
+      ConnectionsRepo.layer,
+      TokensRepo.layer,
+      Tokens.layer,
+      SignInThrottle.layer,
+      Notices.layer
+    ])
   )
 }

@@ -1,15 +1,15 @@
 import type { LookupAddress } from "node:dns"
-import { lookup } from "node:dns/promises"
+import { Resolver } from "node:dns/promises"
 import { Agent, request } from "node:https"
 import { isIP } from "node:net"
-import { Effect, Layer, Semaphore } from "effect"
+import { Effect, Layer } from "effect"
 import { DocumentFetcher, FetchFailed, type FetchedDocument } from "./DocumentFetcher.ts"
 import { isPublicAddress } from "./PublicAddress.ts"
 
 /** What {@link makeSafeFetch} does otherwise in tests. */
 export interface SafeFetchOptions {
-  /** All addresses of a host. */
-  readonly resolve?: (host: string) => Promise<ReadonlyArray<LookupAddress>>
+  /** All addresses of a host, asked for until the signal says that nobody waits for them. */
+  readonly resolve?: (host: string, signal: AbortSignal) => Promise<ReadonlyArray<LookupAddress>>
   readonly isPublic?: (address: string) => boolean
   /** The one port that addresses may name. */
   readonly port?: number
@@ -21,7 +21,19 @@ export interface SafeFetchOptions {
 
 const hostPart = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1")
 
-const resolveAll = (host: string) => lookup(host, { all: true })
+/**
+ * Asks the name servers, and no file of this machine. The system's own look-ups would share few threads with those of the
+ * database, and could not be broken off: a host whose name server is slow would keep all others waiting.
+ */
+const resolveAll = async (host: string, signal: AbortSignal): Promise<ReadonlyArray<LookupAddress>> => {
+  const resolver = new Resolver()
+  signal.addEventListener("abort", () => resolver.cancel())
+  const found = await Promise.allSettled([
+    resolver.resolve4(host).then((addresses) => addresses.map((address) => ({ address, family: 4 }))),
+    resolver.resolve6(host).then((addresses) => addresses.map((address) => ({ address, family: 6 })))
+  ])
+  return found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []))
+}
 
 /**
  * Fetches from the public internet alone, since the address is anybody's wish: nothing of this machine or its networks
@@ -32,14 +44,11 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
   const { ca, isPublic = isPublicAddress, patience = 5000, port = 443, resolve = resolveAll } = options
   const unreachable = () => new FetchFailed({ reason: "its host could not be reached" })
 
-  // The system's look-ups share few threads with those of the database, and can't be broken off.
-  const oneAtATime = Semaphore.makeUnsafe(1)
-
   const addressesOf = Effect.fnUntraced(function* (host: string) {
     const family = isIP(host)
     const addresses =
       family === 0
-        ? yield* oneAtATime.withPermit(Effect.tryPromise({ try: () => resolve(host), catch: unreachable }))
+        ? yield* Effect.tryPromise({ try: (signal) => resolve(host, signal), catch: unreachable })
         : [{ address: host, family }]
     if (addresses.length === 0) return yield* unreachable()
     if (!addresses.every(({ address }) => isPublic(address))) {

@@ -24,13 +24,11 @@ import { contentSecurityPolicy, privatePageHeaders } from "./Page.ts"
 type Response = HttpServerResponse.HttpServerResponse
 
 const html = (text: string, status: number, nonce?: string): Response =>
-  HttpServerResponse.html(text).pipe(
-    HttpServerResponse.setStatus(status),
-    HttpServerResponse.setHeaders({
-      ...privatePageHeaders,
-      "content-security-policy": contentSecurityPolicy({ nonce })
-    })
-  )
+  HttpServerResponse.text(text, {
+    status,
+    contentType: "text/html; charset=utf-8",
+    headers: { ...privatePageHeaders, "content-security-policy": contentSecurityPolicy({ nonce }) }
+  })
 
 const over = () =>
   new NotFound({

@@ -3,10 +3,7 @@ import { privatePageHeaders } from "./Page.ts"
 
 /** The answer that shows a page to one person alone. */
 export const privatePage = (html: string, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.html(html).pipe(
-    HttpServerResponse.setStatus(status),
-    HttpServerResponse.setHeaders(privatePageHeaders)
-  )
+  HttpServerResponse.text(html, { status, contentType: "text/html; charset=utf-8", headers: privatePageHeaders })
 
 /**
  * {@link privatePage} on the way from a client to its consent. The client may have opened the window: kept apart from it,

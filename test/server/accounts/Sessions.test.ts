@@ -28,6 +28,21 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Sessions
     })
   )
 
+  it.effect("end after 7 days without use", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const sessions = yield* Sessions
+      const session = yield* open
+      yield* setClock("6 days 23 hours")
+      assert.isTrue(Option.isSome(yield* sessions.find(session.token)))
+      yield* setClock("13 days 22 hours")
+      assert.isTrue(Option.isSome(yield* sessions.find(session.token)))
+      yield* setClock("20 days 22 hours 1 minute")
+      assert.isTrue(Option.isNone(yield* sessions.find(session.token)))
+      yield* setClock("0 seconds")
+    })
+  )
+
   it.effect("last 30 days, however often they are used", () =>
     Effect.gen(function* () {
       yield* setClock("0 seconds")
@@ -36,7 +51,7 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Sessions
       const session = yield* open
       const [clock] = yield* sql<{ now: Date }>`SELECT memory_now() AS now`
       assert.closeTo(session.expiresAt.getTime() - clock!.now.getTime(), 30 * 86_400_000, 60_000)
-      for (const time of ["10 days", "20 days", "29 days 23 hours 59 minutes"]) {
+      for (const time of ["6 days", "12 days", "18 days", "24 days", "29 days 23 hours 59 minutes"]) {
         yield* setClock(time)
         assert.deepStrictEqual(yield* sessions.find(session.token), Option.some(session))
       }
@@ -97,6 +112,23 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Sessions
     })
   )
 
+  it.effect("are forgotten once they were not used for too long", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const sessions = yield* Sessions
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DELETE FROM browser_sessions WHERE true`
+      const [idle, used] = [yield* open, yield* open]
+      yield* setClock("6 days")
+      yield* sessions.find(used.token)
+      yield* setClock("8 days")
+      assert.strictEqual(yield* sessions.prune(5), 1)
+      assert.isTrue(Option.isNone(yield* sessions.find(idle.token)))
+      assert.isTrue(Option.isSome(yield* sessions.find(used.token)))
+      yield* setClock("0 seconds")
+    })
+  )
+
   it.effect("are forgotten once they are over, at most so many at a time", () =>
     Effect.gen(function* () {
       yield* setClock("0 seconds")
@@ -104,7 +136,7 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Sessions
       const sessions = yield* Sessions
       yield* sql`DELETE FROM browser_sessions WHERE true`
       for (let times = 0; times < 3; times++) yield* open
-      yield* setClock("1 day")
+      yield* setClock("24 days")
       const young = yield* open
       yield* setClock("30 days 1 second")
       assert.strictEqual(yield* sessions.prune(2), 2)

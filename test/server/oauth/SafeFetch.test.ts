@@ -3,7 +3,7 @@ import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import type { FetchFailed } from "../../../src/server/oauth/DocumentFetcher.ts"
 import { makeSafeFetch, type SafeFetchOptions } from "../../../src/server/oauth/SafeFetch.ts"
 import { makeCertificate } from "../../support/Certificate.ts"
@@ -106,7 +106,30 @@ describe("Safe fetching", () => {
   it.effect("30 connects to nothing that this machine's own names lead to", () =>
     Effect.gen(function* () {
       const fetcher = makeSafeFetch()
-      assert.strictEqual(yield* reasonOf(fetcher.fetch(new URL("https://localhost/a"), 100)), notPublic)
+      const reason = yield* reasonOf(fetcher.fetch(new URL("https://localhost/a"), 100))
+      assert.include([notPublic, unreached], reason)
+    })
+  )
+
+  it.live("30 keeps nobody waiting for a host whose name server is slow, and gives up asking it", () =>
+    Effect.gen(function* () {
+      const signals: Array<AbortSignal> = []
+      const fetcher = makeSafeFetch({
+        patience: 500,
+        resolve: (host, signal) => {
+          if (host === "quick.example") return Promise.resolve([{ address: "10.0.0.1", family: 4 }])
+          signals.push(signal)
+          return new Promise(() => undefined)
+        }
+      })
+      const ask = (name: string) => reasonOf(fetcher.fetch(new URL(`https://${name}/a`), 100))
+      const slow = yield* Effect.forkChild(Effect.all([ask("a.example"), ask("b.example")], { concurrency: 2 }))
+      assert.strictEqual(yield* ask("quick.example"), notPublic)
+      assert.deepStrictEqual(yield* Fiber.join(slow), Array(2).fill("it did not come within 0.5 seconds"))
+      assert.deepStrictEqual(
+        signals.map(({ aborted }) => aborted),
+        [true, true]
+      )
     })
   )
 

@@ -24,7 +24,7 @@ describe("Traces", () => {
       const collector = yield* otlpCollector
       const traceId = "0af7651916cd43dd8448eb211c80319c"
       yield* withService(
-        serviceLayer({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint }),
+        serviceLayer({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, TRUSTED_PROXIES: "127.0.0.1" }),
         Effect.gen(function* () {
           const { apiKey } = yield* newAccount
           const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
@@ -51,6 +51,29 @@ describe("Traces", () => {
       }
       const metrics = collector.bodies.filter(({ path }) => path === "/v1/metrics")
       assert.include(metrics.at(-1)?.text, "agent_memory_http_requests_total")
+    })
+  )
+
+  it.live("are the service's own where no trusted proxy says which trace a request belongs to", () =>
+    Effect.gen(function* () {
+      const collector = yield* otlpCollector
+      const traceId = "0af7651916cd43dd8448eb211c80319c"
+      yield* withService(
+        serviceLayer({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, TRUSTED_PROXIES: "192.0.2.1" }),
+        Effect.gen(function* () {
+          for (const headers of [
+            { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+            { traceparent: `00-${traceId}-b7ad6b7169203331-00` },
+            { b3: `${traceId}-b7ad6b7169203331-1` },
+            { "x-b3-traceid": traceId, "x-b3-spanid": "b7ad6b7169203331", "x-b3-sampled": "0" }
+          ]) {
+            yield* request("GET", "/health", { headers })
+          }
+        })
+      )
+      const spans = collector.spans().filter(({ name }) => name === "GET /health")
+      assert.lengthOf(spans, 4)
+      for (const span of spans) assert.notStrictEqual(span.traceId, traceId)
     })
   )
 

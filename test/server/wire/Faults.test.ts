@@ -75,7 +75,7 @@ const FaultyService = HttpRouter.serve(RoutesLayer.pipe(Layer.provide(BrokenServ
       HttpServer.addressFormattedWith((url) => Effect.succeed({ url }))
     )
   ),
-  Layer.provide(NodeHttpServer.layer(makeNodeServer, { host: "127.0.0.1", port: 0 })),
+  Layer.provide(NodeHttpServer.layer(() => makeNodeServer([]), { host: "127.0.0.1", port: 0 })),
   Layer.provideMerge(LogsLayer),
   Layer.provideMerge(servicesLayer())
 )

@@ -1,6 +1,7 @@
 import { Effect, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { accountOfToken } from "../../../domain/Token.ts"
+import { Notices } from "../../accounts/Notices.ts"
 import { Settings } from "../../Config.ts"
 import { transact } from "../../sql/SqlFailure.ts"
 import { Tokens } from "../../Tokens.ts"
@@ -62,6 +63,7 @@ export const makeAuthorizationCodeGrant = Effect.gen(function* () {
   const repo = yield* TokensRepo
   const tokens = yield* Tokens
   const clients = yield* Clients
+  const notices = yield* Notices
   const { baseUrl } = yield* Settings
 
   // A refusal is a value here: as a failure it would undo what it has changed.
@@ -83,10 +85,12 @@ export const makeAuthorizationCodeGrant = Effect.gen(function* () {
     yield* connections.insert(code)
     yield* connections.keepNewest(accountId, maxConnections)
     yield* clients.keep(code.clientId)
-    return Result.succeed(yield* issueTokens({ repo, tokens }, { ...code, generation: 0 }))
+    return Result.succeed({ code, answer: yield* issueTokens({ repo, tokens }, { ...code, generation: 0 }) })
   }, transact(sql))
 
   return Effect.fn("AuthorizationCodeGrant.exchange")(function* (request: CodeRequest) {
-    return yield* Effect.fromResult(yield* exchange(request))
+    const { answer, code } = yield* Effect.fromResult(yield* exchange(request))
+    yield* notices.appAdded(code.accountId, code.clientName)
+    return answer
   })
 })

@@ -1,0 +1,115 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Email } from "../../../src/domain/Account.ts"
+import { Owners } from "../../../src/server/accounts/Owners.ts"
+import { Keys } from "../../../src/server/keys/Keys.ts"
+import { Outbox } from "../../../src/server/mail/Mailer.ts"
+import { connect, newClient, newPerson } from "../../support/OAuth.ts"
+import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+
+const publicly = { BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://127.0.0.1:1" }
+
+/** Gives an account an address. */
+const claim = (accountId: string, email: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`INSERT INTO account_emails (email, account_id) VALUES (${email}, ${accountId})`
+  )
+
+const crossSite = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }
+
+layer(serviceLayer(publicly), { excludeTestServices: true })("A service on https", (it) => {
+  it.effect("mails no link that a page of another site asks for, and verifies none", () =>
+    Effect.gen(function* () {
+      const body = JSON.stringify({ email: "ada@example.com" })
+      for (const site of ["cross-site", "same-site"]) {
+        const refused = yield* request("POST", "/auth/magic-link", { body, headers: { "sec-fetch-site": site } })
+        assert.strictEqual(refused.status, 400)
+        assert.strictEqual(bodyOf(refused)["code"], "invalid_request")
+      }
+      assert.lengthOf(yield* (yield* Outbox).sent, 0)
+      for (const headers of [{}, { "sec-fetch-site": "same-origin" }]) {
+        assert.strictEqual((yield* request("POST", "/auth/magic-link", { body, headers })).status, 200)
+      }
+      const token = /token=([\w-]+)/.exec((yield* (yield* Outbox).sent).at(-1)!.text)![1]!
+      const verify = (headers: Record<string, string>) =>
+        request("POST", "/auth/verify", { body: JSON.stringify({ token }), headers })
+      assert.strictEqual((yield* verify(crossSite)).status, 401)
+      assert.strictEqual((yield* verify({})).status, 200)
+    })
+  )
+
+  it.effect("tells browsers to come by https alone, whatever they ask for", () =>
+    Effect.gen(function* () {
+      for (const path of ["/", "/health", "/v1/_tables", "/sign-in", "/nothing"]) {
+        const { headers } = yield* request("GET", path)
+        assert.strictEqual(headers.get("strict-transport-security"), "max-age=31536000", path)
+      }
+    })
+  )
+
+  it.effect("says of every page which characters it is written in", () =>
+    Effect.gen(function* () {
+      for (const path of ["/", "/docs", "/sign-in", "/sign-in/code", "/connections", "/authorize", "/view/x"]) {
+        const { headers } = yield* request("GET", path, { headers: { accept: "text/html" } })
+        assert.strictEqual(headers.get("content-type"), "text/html; charset=utf-8", path)
+      }
+    })
+  )
+})
+
+layer(serviceLayer(), { excludeTestServices: true })("An account's owner", (it) => {
+  it.effect("gets a mail when a key is made with another one, whose name can be no link there", () =>
+    Effect.gen(function* () {
+      const owners = yield* Effect.provide(Owners, Owners.layer)
+      const accountId = yield* owners.accountOf(Email.make("ada@example.com"))
+      const { api_key } = yield* (yield* Keys).create(accountId, "first")
+      const made = yield* request("POST", "/v1/_keys", {
+        key: api_key,
+        body: JSON.stringify({ name: "shop http://evil.example/x <b>" })
+      })
+      assert.strictEqual(made.status, 201)
+      const mail = yield* (yield* Outbox).next
+      assert.strictEqual(mail.to, "ada@example.com")
+      assert.include(mail.text, 'named "shop http evil example x b"')
+      assert.include(mail.text, `/v1/_keys/${String(bodyOf(made)["id"])}`)
+      assert.notInclude(mail.text, String(bodyOf(made)["api_key"]))
+    })
+  )
+
+  it.effect("gets a mail when an app is connected", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const { accountId, ...person } = yield* newPerson
+      yield* claim(accountId, "bea@example.com")
+      yield* connect({ ...person, accountId }, yield* newClient({ client_name: "Wombat" }))
+      const mail = yield* outbox.next
+      assert.strictEqual(mail.to, "bea@example.com")
+      assert.include(mail.text, 'An app named "Wombat" was connected')
+      assert.include(mail.text, "http://localhost:3000/connections")
+    })
+  )
+
+  it.effect("is told at most 20 times an hour, and what is told to nobody is made all the same", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const { accountId, apiKey } = yield* newAccount
+      const make = request("POST", "/v1/_keys", { key: apiKey, body: '{"name":"k"}' })
+      assert.strictEqual((yield* make).status, 201)
+      yield* claim(accountId, "kim@example.com")
+      yield* outbox.clear
+      for (let n = 0; n < 25; n++) assert.strictEqual((yield* make).status, 201)
+      yield* Effect.all(Array.from({ length: 20 }, () => outbox.next))
+      assert.lengthOf(yield* outbox.sent, 20)
+    })
+  )
+})
+
+layer(serviceLayer({ HOST: "0.0.0.0" }), { excludeTestServices: true })("A service that others can reach", (it) => {
+  it.effect("shows its metrics to nobody without a token, also where its addresses are this machine's", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* request("GET", "/metrics")).status, 404)
+    })
+  )
+})
