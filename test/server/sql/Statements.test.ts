@@ -50,7 +50,7 @@ const sentBy = Effect.fnUntraced(function* <E, R>(effect: Effect.Effect<void, E,
 
 const further: ReadonlyArray<Sample> = [
   ["GET", "/ready"],
-  ["GET", "/sign-in?token=unknown"],
+  ["GET", `/sign-in?token=${"a".repeat(43)}`],
   ["GET", "/"],
   ["GET", `/v1/notes?filter=${encodeURIComponent('{"n":1,"kind":"a"}')}&sort=-n&limit=1`],
   ["GET", `/v1/notes?filter=${encodeURIComponent(`{"id":"$id","kind":"${"k".repeat(500)}"}`)}&sort=-created_at`],
