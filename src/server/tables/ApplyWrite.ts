@@ -21,6 +21,7 @@ import {
 import { isRowId, rowText, type Row } from "../../domain/Row.ts"
 import { refusedClaim, type OwnFields, type Write } from "../../domain/Write.ts"
 import type { Holder } from "./FindHolders.ts"
+import type { Turns } from "./Turns.ts"
 import type { WorkRow } from "./Workspace.ts"
 import { type Workspace } from "./Workspace.ts"
 
@@ -74,18 +75,18 @@ const rowNotFound = (detail: string) => Result.fail(new RowNotFound({ detail }))
  * Carries out one write in the workspace and gives the body of its answer, the specification's of the single operation.
  * A failure may leave the workspace half changed: the caller undoes it. Limits are the caller's too.
  */
-export const applyWrite = (write: Write, context: WriteContext, at: string): Applied => {
+export function* applyWrite(write: Write, context: WriteContext, at: string): Turns<Applied> {
   switch (write.action) {
     case "add":
       return add(write.row, write.idempotencyKey, context)
     case "upsert":
-      return upsert(write, context, at)
+      return yield* upsert(write, context, at)
     case "update_row":
       return updateRow(write.id, write.patch, context, at)
     case "update_where":
-      return updateWhere(write, context, at)
+      return yield* updateWhere(write, context, at)
     case "delete": {
-      const matches = context.workspace.find(context.table, write.filter)
+      const matches = yield* context.workspace.find(context.table, write.filter)
       for (const row of matches) context.workspace.replace(row, undefined, "delete", context.changedBy, context.now)
       return answer(`{"deleted":${matches.length}}`)
     }
@@ -94,7 +95,7 @@ export const applyWrite = (write: Write, context: WriteContext, at: string): App
     case "save":
       return save(write, context, at)
     case "import":
-      return importRows(write.tables, context)
+      return yield* importRows(write.tables, context)
   }
 }
 
@@ -117,9 +118,9 @@ const add = (data: JsonText, key: string | undefined, context: WriteContext): Ap
   return Result.succeed(row)
 }
 
-const upsert = (write: Write & { action: "upsert" }, context: WriteContext, at: string): Applied => {
+function* upsert(write: Write & { action: "upsert" }, context: WriteContext, at: string): Turns<Applied> {
   const { changedBy, now, table, workspace } = context
-  const matches = workspace.find(table, write.natural)
+  const matches = yield* workspace.find(table, write.natural)
   if (matches.length > 1) {
     return Result.fail(
       new AmbiguousKey({
@@ -176,8 +177,8 @@ const save = (write: Write & { action: "save" }, context: WriteContext, at: stri
   return answer(`{"row":${rowText(row.row).text}}`)
 }
 
-const updateWhere = (write: Write & { action: "update_where" }, context: WriteContext, at: string): Applied => {
-  const matches = context.workspace.find(context.table, write.filter)
+function* updateWhere(write: Write & { action: "update_where" }, context: WriteContext, at: string): Turns<Applied> {
+  const matches = yield* context.workspace.find(context.table, write.filter)
   if (matches.length === 0 && !write.allowMultiple) {
     return rowNotFound(`No row of the table ${context.table} matches the filter.`)
   }
@@ -199,9 +200,12 @@ const updateWhere = (write: Write & { action: "update_where" }, context: WriteCo
     patchRow(row, patch, context)
     const refused = context.count(row.content!.data.bytes, before)
     if (refused !== undefined) return Result.fail(refused)
+    yield* context.workspace.pace.worked(row.content!.data.text.length + write.patch.data.text.length)
   }
-  const rows = matches.map((row) => rowText(row.row).text)
-  return answer(`{"updated":${rows.length},"rows":[${rows.join()}]}`)
+  // Concatenated, the rows are referred to; joined, they would be copied.
+  let rows = ""
+  for (const row of matches) rows += (rows === "" ? "" : ",") + rowText(row.row).text
+  return answer(`{"updated":${matches.length},"rows":[${rows}]}`)
 }
 
 const restore = (id: string, version: number, context: WriteContext): Applied => {
@@ -222,7 +226,10 @@ const restore = (id: string, version: number, context: WriteContext): Applied =>
 const maxNamed = 10
 
 // In the workspace, as in links and answers, an id alone says which row is meant: it is one row's, whatever its table.
-const importRows = (tables: ReadonlyMap<string, ReadonlyArray<Row>>, { holders, workspace }: WriteContext): Applied => {
+function* importRows(
+  tables: ReadonlyMap<string, ReadonlyArray<Row>>,
+  { holders, workspace }: WriteContext
+): Turns<Applied> {
   const places: Array<FieldIssue> = []
   let [matches, count] = [0, 0]
   for (const [table, rows] of tables) {
@@ -234,6 +241,7 @@ const importRows = (tables: ReadonlyMap<string, ReadonlyArray<Row>>, { holders, 
       if (other === undefined) {
         workspace.insert(table, row, own?.lastVersion)
         count++
+        yield* workspace.pace.worked(row.data.text.length)
         continue
       }
       if (++matches > maxNamed) continue

@@ -15,6 +15,7 @@ import {
 import { tooLarge, type Write, type WriteProblem } from "../../domain/Write.ts"
 import { applyWrite, type ApplyProblem, type Restorable, type WriteContext } from "./ApplyWrite.ts"
 import type { Holder } from "./FindHolders.ts"
+import type { Turns } from "./Turns.ts"
 import type { Workspace } from "./Workspace.ts"
 import type { IdempotencyRecord } from "./WritesRepo.ts"
 
@@ -93,7 +94,7 @@ const memberOf: Partial<Record<Write["action"], string>> = {
   update_where: "/patch"
 }
 
-/** Evaluates one request after another in a workspace; what a refused request changed is undone. */
+/** Evaluates one request after another in a workspace, in turns; what a refused request changed is undone. */
 export class Evaluation {
   readonly newRecords: Array<IdempotencyRecord> = []
   private readonly workspace: Workspace
@@ -108,7 +109,7 @@ export class Evaluation {
     this.newId = newId
   }
 
-  evaluate(request: WriteRequest): WriteOutcome {
+  *evaluate(request: WriteRequest): Turns<WriteOutcome> {
     const { operation, table } = request
     const idempotency = request.isDryRun ? undefined : request.idempotency
     const scope = requestScope(operation, table)
@@ -123,7 +124,7 @@ export class Evaluation {
     }
     const mark = this.workspace.mark()
     const records = this.newRecords.length
-    const outcome = this.apply(request)
+    const outcome = yield* this.apply(request)
     if (Result.isFailure(outcome)) {
       this.workspace.undo(mark)
       this.newRecords.length = records
@@ -148,7 +149,7 @@ export class Evaluation {
     return record
   }
 
-  private apply(request: WriteRequest): Result.Result<JsonText, WriteFailure> {
+  private *apply(request: WriteRequest): Turns<Result.Result<JsonText, WriteFailure>> {
     const { changedBy, isBatch, now, table, writes } = request
     const { limits, loaded, newId, workspace } = this
     const addScope = requestScope("add", table)
@@ -187,13 +188,13 @@ export class Evaluation {
       tables: workspace.tables
     }
     const sizes = new Map<string, { readonly before: number; index: number }>()
-    const answers: Array<string> = []
+    let answers = ""
     let grownBy = 0
     let answerLength = 0
     for (const [index, write] of writes.entries()) {
       const archived = workspace.archived.length
       const [bytes, rows] = [workspace.storageBytes, workspace.rowCount(table)]
-      const answer = applyWrite(write, context, isBatch ? `/operations/${index}` : "")
+      const answer = yield* applyWrite(write, context, isBatch ? `/operations/${index}` : "")
       if (Result.isFailure(answer)) return this.refuse(request, answer.failure, index)
       for (const { content, place } of workspace.archived.slice(archived)) {
         const known = sizes.get(place.id)
@@ -204,12 +205,12 @@ export class Evaluation {
       if (write.action === "restore" && !sizes.has(write.id)) sizes.set(write.id, { before: 0, index })
       // A row that an upsert made archives nothing either. One that it replaced may shrink, above the limit too.
       if (write.action === "upsert" && workspace.archived.length === archived) {
-        sizes.set(workspace.find(table, write.natural)[0]!.place.id, { before: 0, index })
+        sizes.set((yield* workspace.find(table, write.natural))[0]!.place.id, { before: 0, index })
       }
       if (workspace.storageBytes > bytes || workspace.rowCount(table) > rows) grownBy = index
-      answers.push(
-        isBatch ? `{"index":${index},"action":"${write.action}","result":${answer.success.text}}` : answer.success.text
-      )
+      answers += isBatch
+        ? `${index === 0 ? "" : ","}{"index":${index},"action":"${write.action}","result":${answer.success.text}}`
+        : answer.success.text
       answerLength += answer.success.text.length
       if (index > 0 && answerLength > maxAnswerLength(limits)) {
         return this.refuse(request, answerTooLarge(maxAnswerLength(limits)), index)
@@ -224,7 +225,7 @@ export class Evaluation {
     }
     const full = this.overLimit(before)
     if (full !== undefined) return this.refuse(request, full, grownBy)
-    return Result.succeed(JsonText.trusted(isBatch ? `{"results":[${answers.join()}]}` : answers[0]!))
+    return Result.succeed(JsonText.trusted(isBatch ? `{"results":[${answers}]}` : answers))
   }
 
   /** Whether a row is over the limit; shrinking is always allowed. */

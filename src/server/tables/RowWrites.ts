@@ -17,6 +17,7 @@ import {
   type WriteRequest
 } from "./EvaluateWrites.ts"
 import { RowsRepo } from "./RowsRepo.ts"
+import { inTurns } from "./Turns.ts"
 import { Workspace } from "./Workspace.ts"
 import { Writes } from "./Writes.ts"
 
@@ -192,7 +193,7 @@ export class RowWrites extends Context.Service<
         const empty = new Workspace({ revision: 0, nextSeq: 0, storageBytes: 0, rowsByTable: new Map() })
         const nothing = { records: new Map(), restorable: new Map(), holders: new Map() }
         const evaluation = new Evaluation(empty, nothing, limits, uuidV7Unsafe)
-        return Effect.fromResult(evaluation.evaluate({ ...request, isDryRun: true }))
+        return Effect.flatMap(inTurns(evaluation.evaluate({ ...request, isDryRun: true })), Effect.fromResult)
       }
 
       const writeAny = Effect.fn("RowWrites.write")(function* (caller: Caller, operation: SingleOperation) {

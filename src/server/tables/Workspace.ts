@@ -2,6 +2,7 @@ import { matchesSystemFields, type Filter } from "../../domain/Filter.ts"
 import { facetMap, mapMatches } from "../../domain/facets/FacetMap.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { Row } from "../../domain/Row.ts"
+import { Pace, type Turns } from "./Turns.ts"
 
 /** What an account holds, as counted in its own record. `revision` grows with every committed change. */
 export interface AccountState {
@@ -85,6 +86,7 @@ export class Workspace {
   readonly rowsByTable: Map<string, number>
   nextSeq: number
   storageBytes: number
+  readonly pace = new Pace()
   private readonly undoLog: Array<() => void> = []
 
   constructor(account: AccountState) {
@@ -104,9 +106,10 @@ export class Workspace {
     return this.rowsByTable.get(table) ?? 0
   }
 
-  get account(): AccountState {
+  /** What the account is once so many commits have stored everything. */
+  after(commits: number): AccountState {
     const { nextSeq, revision, rowsByTable, storageBytes } = this
-    return { revision: revision + 1, nextSeq, storageBytes, rowsByTable }
+    return { revision: revision + commits, nextSeq, storageBytes, rowsByTable }
   }
 
   /** Makes a row known as the database has it. */
@@ -115,8 +118,13 @@ export class Workspace {
     if (known === undefined) this.rows.set(row.place.id, row)
   }
 
-  find(table: string, filter: Filter): ReadonlyArray<WorkRow> {
-    const found = [...this.candidates(filter)].filter((row) => row.place.table === table && row.matches(filter))
+  *find(table: string, filter: Filter): Turns<ReadonlyArray<WorkRow>> {
+    const found: Array<WorkRow> = []
+    for (const row of this.candidates(filter)) {
+      if (row.place.table !== table) continue
+      if (row.matches(filter)) found.push(row)
+      yield* this.pace.worked(row.content?.data.text.length ?? 0)
+    }
     return found.toSorted((a, b) => a.place.seq - b.place.seq)
   }
 

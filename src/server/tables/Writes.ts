@@ -11,7 +11,7 @@ import { linkCurrentSpan } from "../telemetry/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
 import { selectorOf, type Selector } from "./ApplyWrite.ts"
-import { makeCommitImport } from "./CommitImport.ts"
+import { makeCommitSlices, slicesOf } from "./CommitSlices.ts"
 import {
   Evaluation,
   maxAnswerLength,
@@ -23,7 +23,9 @@ import {
   type WriteOutcome,
   type WriteRequest
 } from "./EvaluateWrites.ts"
+import { inTurns } from "./Turns.ts"
 import { Workspace, type AccountState, type WorkRow } from "./Workspace.ts"
+import { makeWriteRoom } from "./WriteRoom.ts"
 import { WritesRepo } from "./WritesRepo.ts"
 
 interface Pending {
@@ -69,7 +71,8 @@ export class Writes extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const pulse = yield* DatabasePulse
       const { limits } = yield* Settings
-      const commitImport = makeCommitImport(repo, sql)
+      const makeRoom = makeWriteRoom(repo, limits)
+      const commitSlices = makeCommitSlices(repo, sql)
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
       yield* Metrics.writeQueue(() => lanes.values().reduce((sum, { queue }) => sum + queue.length, 0))
@@ -106,18 +109,10 @@ export class Writes extends Context.Service<
       const load = Effect.fnUntraced(function* (
         accountId: string,
         requests: ReadonlyArray<WriteRequest>,
+        selectors: ReadonlyArray<Selector>,
         known: AccountState | undefined
       ) {
         const writes = requests.flatMap(({ table, writes }) => writes.map((write) => ({ table, write })))
-        // Many operations may name the same rows, which are read once.
-        const selectors = [
-          ...new Map(
-            writes.flatMap(({ table, write }) => {
-              const selector = selectorOf(write, table)
-              return selector === undefined ? [] : [[selectorKey(selector), selector] as const]
-            })
-          ).values()
-        ]
         const restores = writes.flatMap(({ table, write }) =>
           write.action === "restore" && selectorOf(write, table) !== undefined ? [{ table, id: write.id }] : []
         )
@@ -159,9 +154,10 @@ export class Writes extends Context.Service<
       const attempt = Effect.fnUntraced(function* (
         accountId: string,
         requests: ReadonlyArray<WriteRequest>,
+        selectors: ReadonlyArray<Selector>,
         known: AccountState | undefined
       ) {
-        const snapshot = yield* load(accountId, requests, known)
+        const snapshot = yield* load(accountId, requests, selectors, known)
         if (snapshot === undefined) return undefined
         const { account, loaded, workspace } = snapshot
         const evaluation = new Evaluation(workspace, loaded, limits, uuidV7Unsafe)
@@ -170,7 +166,7 @@ export class Writes extends Context.Service<
         for (const request of requests) {
           // Some small requests have large answers, as updates of every row have: the rest of the group comes later.
           if (answerLength > maxAnswerLength(limits)) break
-          const outcome = evaluation.evaluate(request)
+          const outcome = yield* inTurns(evaluation.evaluate(request))
           outcomes.push(outcome)
           if (Result.isSuccess(outcome)) answerLength += outcome.success.body.text.length
         }
@@ -185,29 +181,21 @@ export class Writes extends Context.Service<
         const archived = workspace.archived.filter(
           ({ place, version }) => version > workspace.rows.get(place.id)!.lastVersion - limits.versionsPerRow
         )
-        const isOfImport = isImport(requests[0]!)
-        const commit = isOfImport ? commitImport : repo.commit
-        const committed = yield* commit(
-          accountId,
-          {
-            revision: workspace.revision,
-            nextSeq: workspace.nextSeq,
-            storageBytes: workspace.storageBytes,
-            rowsByTable: new Map(
-              [...workspace.rowsByTable].filter(([name, rows]) => account.rowsByTable.get(name) !== rows)
-            ),
-            touched,
-            archived,
-            records: evaluation.newRecords
-          },
-          limits.versionsPerRow,
-          limits.idempotencyHours
-        )
+        const slices = slicesOf({
+          revision: workspace.revision,
+          nextSeq: workspace.nextSeq,
+          storageBytes: workspace.storageBytes,
+          rowsByTable: new Map(
+            [...workspace.rowsByTable].filter(([name, rows]) => account.rowsByTable.get(name) !== rows)
+          ),
+          touched,
+          archived,
+          records: evaluation.newRecords
+        })
+        const committed = yield* commitSlices(accountId, slices, limits.versionsPerRow, limits.idempotencyHours)
         if (committed === "stale") return undefined
         yield* Metrics.writeCommitted
-        // An import takes as many revisions as it has slices: what the account is then, the next write looks up.
-        const state = isOfImport ? undefined : workspace.account
-        return { outcomes, state, overfull: archives.isOverfull(committed) }
+        return { outcomes, state: workspace.after(slices.length), overfull: archives.isOverfull(committed) }
       })
 
       const carryOut = Effect.fn("Writes.carryOut")(function* (
@@ -217,10 +205,12 @@ export class Writes extends Context.Service<
       ) {
         yield* linkCurrentSpan(group.slice(1).map(({ context }) => context))
         const requests = group.map(({ request }) => request)
+        const selectors = selectorsOf(requests)
         let known = lane.state
+        yield* makeRoom(accountId, requests, selectors, known)
         lane.state = undefined
         for (let count = 0; count < optimisticAttempts; count++) {
-          const done = yield* attempt(accountId, requests, known)
+          const done = yield* attempt(accountId, requests, selectors, known)
           if (done !== undefined) {
             lane.state = done.state
             return done
@@ -229,7 +219,7 @@ export class Writes extends Context.Service<
           yield* Metrics.writeRetried
         }
         // Other instances keep winning the race for this account: hold its lock, so that this turn is ours.
-        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, requests, undefined))
+        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, requests, selectors, undefined))
         const done = yield* transact(sql)(locked)
         if (done === undefined) return yield* Effect.die(new Error("A locked account changed its revision"))
         return done
@@ -250,7 +240,7 @@ export class Writes extends Context.Service<
           const exit = yield* Effect.exit(
             // In the place of the drain's own: to merge two contexts is to copy both.
             Effect.updateContext(
-              pulse.guard(carryOut(accountId, lane, group)),
+              pulse.guard(Effect.scoped(carryOut(accountId, lane, group))),
               (own: Context.Context<never>) => group[0]?.context ?? own
             )
           )
@@ -327,6 +317,18 @@ export class Writes extends Context.Service<
 }
 
 const isImport = ({ operation }: WriteRequest): boolean => operation === "import"
+
+/** The rows that the writes may act on. Many operations may name the same rows, which are read once. */
+const selectorsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Selector> => {
+  const selectors = new Map<string, Selector>()
+  for (const { table, writes } of requests) {
+    for (const write of writes) {
+      const selector = selectorOf(write, table)
+      if (selector !== undefined) selectors.set(selectorKey(selector), selector)
+    }
+  }
+  return [...selectors.values()]
+}
 
 const selectorKey = ({ createdAt, fields, id, table, updatedAt }: Selector): string =>
   [table, id, createdAt, updatedAt, fields.short, fields.long].join("\n")

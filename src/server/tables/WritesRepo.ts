@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { ArchiveBytes } from "../../domain/Limits.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
@@ -58,6 +58,8 @@ export class WritesRepo extends Context.Service<
       accountId: string,
       selectors: ReadonlyArray<Selector>
     ) => Effect.Effect<{ readonly revision: number; readonly rows: ReadonlyArray<WorkRow> }, Unavailable>
+    /** How much memory the rows of these selectors take, without reading them. */
+    readonly bytes: (accountId: string, selectors: ReadonlyArray<Selector>) => Effect.Effect<number, Unavailable>
     readonly versions: (
       accountId: string,
       wanted: ReadonlyArray<{ readonly table: string; readonly id: string }>,
@@ -135,16 +137,11 @@ export class WritesRepo extends Context.Service<
       const deletedRow = (row: LoadedVersion): WorkRow =>
         new WorkRow(place(row), undefined, row.last_version, row.last_update.getTime())
 
-      const rows = Effect.fn("WritesRepo.rows")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
+      // Operations of a batch may name the same rows in many ways; the union reads each of them once.
+      const selected = (selectors: ReadonlyArray<Selector>): Statement.Fragment => {
         const byId = selectors.filter((selector) => selector.id !== undefined)
         const byField = selectors.filter((selector) => selector.id === undefined)
-        // Operations of a batch may name the same rows in many ways; the union reads each of them once.
-        const found = yield* sql<LoadedRow>`
-          SELECT a.revision, r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
-          FROM accounts a
-          LEFT JOIN LATERAL (
-            SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
-            FROM (
+        return sql`(
               SELECT s.table_name COLLATE "C" AS table_name, s.id COLLATE "C" AS id
               FROM unnest(
                 ${texts(byId.map((selector) => selector.table))}::text[],
@@ -174,7 +171,16 @@ export class WritesRepo extends Context.Service<
               FROM rows r
               WHERE r.account_id = a.account_id AND r.table_name = places.table_name AND r.id = places.id
               LIMIT 1
-            ) r
+            ) r`
+      }
+
+      const rows = Effect.fn("WritesRepo.rows")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
+        const found = yield* sql<LoadedRow>`
+          SELECT a.revision, r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
+          FROM accounts a
+          LEFT JOIN LATERAL (
+            SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
+            FROM ${selected(selectors)}
           ) r ON true
           WHERE a.account_id = ${accountId}
         `
@@ -182,6 +188,16 @@ export class WritesRepo extends Context.Service<
           revision: Number(found[0]!.revision),
           rows: found.flatMap((row) => (row.id === null ? [] : [liveRow(row)]))
         }
+      }, refine)
+
+      const bytes = Effect.fn("WritesRepo.bytes")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
+        const found = yield* sql<{ bytes: bigint }>`
+          SELECT coalesce(sum(r.bytes), 0)::bigint AS bytes
+          FROM accounts a
+          CROSS JOIN LATERAL (SELECT octet_length(r.data) AS bytes FROM ${selected(selectors)}) r
+          WHERE a.account_id = ${accountId}
+        `
+        return Number(found[0]!.bytes)
       }, refine)
 
       const versions = Effect.fn("WritesRepo.versions")(function* (
@@ -275,6 +291,7 @@ export class WritesRepo extends Context.Service<
       return WritesRepo.of({
         account,
         rows,
+        bytes,
         versions,
         records,
         holders: makeHolders(sql),

@@ -95,6 +95,9 @@ const scenario = Effect.gen(function* () {
   yield* wire("GET", download)
   yield* wire("GET", `${view}/versions`)
   yield* wire("POST", `${view}/restore`, { body: '{"version":1}' })
+  // Nothing is remembered of this account yet.
+  const { apiKey: fresh } = yield* newAccount
+  yield* wire("POST", "/v1/notes/upsert", { key: fresh, body: '{"key":"n","row":{"n":1}}' })
   const { token: agent } = yield* newConnection()
   yield* done(agent, "delete", { table: "notes", filter: { n: 1 }, dryRun: true })
   yield* setClock("40 days")

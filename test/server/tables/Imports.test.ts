@@ -69,7 +69,7 @@ layer(Service, { excludeTestServices: true })("Imported rows", (it) => {
         [one]
       )
       assert.deepStrictEqual(ids(yield* rowsOf(key, "notes", { sort: "-n" })), [three, two, one])
-      assert.deepStrictEqual(ids(yield* rowsOf(key, "notes", { sort: "-created_at" })), [two, three, one])
+      assert.deepStrictEqual(ids(yield* rowsOf(key, "notes", { sort: "-created_at" })), [three, two, one])
       const upserted = ok(yield* post(key, "/v1/notes/upsert", `{"key":"name","row":{"name":"${long}","n":3}}`))
       const { created, row } = bodyOf<{ created: boolean; row: StoredRow }>(upserted)
       assert.deepStrictEqual([created, row.id, row.created_at], [false, two, "2026-11-27T20:07:59.549Z"])
