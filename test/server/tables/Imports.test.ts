@@ -83,6 +83,25 @@ layer(Service, { excludeTestServices: true })("Imported rows", (it) => {
     })
   )
 
+  it.effect("keep their new place and creation once a version from before the import is restored", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const created = "2026-11-26T10:00:00.000Z"
+      ok(yield* imported(key, backup({ notes: [backupRow(1), backupRow(2)] })))
+      yield* remove(key, "notes", backupId(1))
+      ok(yield* imported(key, backup({ notes: [backupRow(1, "", { created })] })))
+      ok(yield* post(key, "/v1/notes/update_row", JSON.stringify({ id: backupId(1), patch: { n: 1 } })))
+      yield* remove(key, "notes", backupId(1))
+      ok(yield* restore(key, "notes", backupId(1), 1))
+      const rows = yield* rowsOf(key, "notes")
+      assert.deepStrictEqual(
+        rows.map(({ id }) => id),
+        [backupId(2), backupId(1)]
+      )
+      assert.strictEqual(rows[1]!.created_at, created)
+    })
+  )
+
   it.effect("come back where they were deleted, behind the others, and their versions go on", () =>
     Effect.gen(function* () {
       const { accountId, apiKey: key } = yield* newAccount

@@ -1,9 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, References } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Imports } from "../../../src/server/tables/Imports.ts"
+import { RowWrites, type Caller } from "../../../src/server/tables/RowWrites.ts"
 import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
@@ -104,6 +105,92 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
         rows.map((row) => row["name"]),
         ["first", "left", "right"]
       )
+    })
+  )
+
+  /** Runs writes that wait behind another write of the account, in one group where they may be. */
+  const behindAnother = Effect.fnUntraced(function* (
+    accountId: string,
+    writes: ReadonlyArray<Effect.Effect<unknown, unknown>>
+  ) {
+    const rowWrites = yield* RowWrites
+    const elsewhere = yield* callerNow(accountId, "elsewhere")
+    const fibers = yield* whileHeld(
+      accountId,
+      Effect.gen(function* () {
+        yield* Effect.forkScoped(rowWrites.write(elsewhere, { action: "add", row: json("{}") }), {
+          startImmediately: true
+        })
+        yield* untilWaiting
+        return yield* Effect.forEach(writes, (write) => Effect.forkScoped(write, { startImmediately: true }))
+      })
+    )
+    return yield* Effect.forEach(fibers, Fiber.await)
+  })
+
+  const added = Effect.fnUntraced(function* (caller: Caller) {
+    const rowWrites = yield* RowWrites
+    const { body } = yield* rowWrites.write(caller, { action: "add", row: json('{"n":0}') })
+    return JSON.parse(body.text) as { readonly id: string; readonly created_at: string; readonly updated_at: string }
+  })
+
+  const codeOf = (exit: Exit.Exit<unknown, unknown> | undefined) =>
+    exit !== undefined && Exit.isFailure(exit)
+      ? (Cause.squash(exit.cause) as { readonly code?: string }).code
+      : undefined
+
+  it.effect("restore nothing through another table, though the version was made in the same group", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const { id } = yield* added(caller)
+      const [patched, restored] = yield* behindAnother(accountId, [
+        rowWrites.write(caller, { action: "update_row", id, patch: json('{"n":1}') }),
+        rowWrites.write({ ...caller, table: "other" }, { action: "restore", id, version: 1 })
+      ])
+      assert.isTrue(patched !== undefined && Exit.isSuccess(patched))
+      assert.strictEqual(codeOf(restored), "version_not_found")
+      assert.deepInclude((yield* rowsOf(accountId, "notes"))[0], { id, n: 1 })
+    })
+  )
+
+  it.effect("are seen by an import that waits behind them", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const imports = yield* Imports
+      const caller = yield* callerNow(accountId, "notes")
+      const row = yield* added(caller)
+      yield* rowWrites.write(caller, { action: "delete", filter: json('{"n":0}') })
+      const [restored, imported] = yield* behindAnother(accountId, [
+        rowWrites.write(caller, { action: "restore", id: row.id, version: 1 }),
+        imports.run(caller, { notes: [json(JSON.stringify(row))] })
+      ])
+      assert.isTrue(restored !== undefined && Exit.isSuccess(restored))
+      assert.strictEqual(codeOf(imported), "id_exists")
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("are stored although a neighbour dies of a defect", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const sql = yield* SqlClient.SqlClient
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "notes")
+      const add = (text: string) => rowWrites.write(caller, { action: "add", row: json(text) })
+      yield* sql`ALTER TABLE rows ADD CONSTRAINT no_defect CHECK (data <> '{"defect":1}')`
+      const exits = yield* Effect.ensuring(
+        behindAnother(accountId, [add('{"n":1}'), add('{"defect":1}'), add('{"n":2}')]),
+        Effect.orDie(sql`ALTER TABLE rows DROP CONSTRAINT no_defect`)
+      )
+      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, false, true])
+      assert.deepStrictEqual(
+        (yield* rowsOf(accountId, "notes")).map(({ n }) => n),
+        [1, 2]
+      )
+      assert.isUndefined(yield* countersFault(accountId))
     })
   )
 
