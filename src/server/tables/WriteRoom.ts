@@ -1,7 +1,8 @@
 import { Effect, type Scope } from "effect"
 import type { Limits } from "../../domain/Limits.ts"
-import { Unavailable } from "../../domain/Problem.ts"
-import { makeAccountSlots, type Busy } from "../http/AccountSlots.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { noRoom } from "../capacity/Capacity.ts"
+import type { Room } from "../capacity/Room.ts"
 import type { Selector } from "./ApplyWrite.ts"
 import { maxAnswerLength, type WriteRequest } from "./EvaluateWrites.ts"
 import type { AccountState } from "./Workspace.ts"
@@ -9,27 +10,18 @@ import type { WritesRepo } from "./WritesRepo.ts"
 
 const mebibyte = 1_048_576
 
-// In MiB of rows. Working on them takes about four times as much memory.
-const share = { total: 96, perAccount: 80, patience: "15 seconds" } as const
-
-const busy = ({ share }: Busy): Unavailable =>
-  new Unavailable({
-    detail:
-      share === "account"
-        ? "This account changes too many large rows at once."
-        : "The service changes as many large rows as it can at the moment.",
-    hint: "Wait as Retry-After says, then send the same request again; or choose fewer rows in each filter."
-  })
+const busy = noRoom({
+  account: "This account changes too many large rows at once. Choose fewer rows in each filter.",
+  service: "The service changes as many large rows as it can at the moment."
+})
 
 /**
  * Bounds the memory of writes that select rows by their fields: few bytes of a request may stand for all that an account
  * holds. Whoever selects a mebibyte or more waits for room, with what the updates make of it anew.
  */
-export const makeWriteRoom = (repo: Pick<WritesRepo["Service"], "bytes">, limits: Limits) => {
-  const slots = makeAccountSlots(share)
-
+export const makeWriteRoom = (repo: Pick<WritesRepo["Service"], "bytes">, workspaces: Room, limits: Limits) =>
   /** Makes room until the scope closes; `known` is the account where it is remembered. */
-  return Effect.fnUntraced(function* (
+  Effect.fnUntraced(function* (
     accountId: string,
     requests: ReadonlyArray<WriteRequest>,
     selectors: ReadonlyArray<Selector>,
@@ -41,6 +33,5 @@ export const makeWriteRoom = (repo: Pick<WritesRepo["Service"], "bytes">, limits
     if (loaded < mebibyte) return
     const updates = requests.flatMap(({ writes }) => writes.filter(({ action }) => action === "update_where"))
     const built = Math.min(loaded * updates.length, maxAnswerLength(limits))
-    yield* Effect.mapError(slots.take(accountId, Math.ceil((loaded + built) / mebibyte)), busy)
+    yield* Effect.mapError(workspaces.take(accountId, loaded + built), busy)
   })
-}

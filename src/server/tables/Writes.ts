@@ -67,11 +67,11 @@ export class Writes extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* WritesRepo
       const archives = yield* Archives
-      const { answers } = yield* Capacity
+      const { answers, workspaces } = yield* Capacity
       const sql = yield* SqlClient.SqlClient
       const pulse = yield* DatabasePulse
       const { limits } = yield* Settings
-      const makeRoom = makeWriteRoom(repo, limits)
+      const makeRoom = makeWriteRoom(repo, workspaces, limits)
       const commitSlices = makeCommitSlices(repo, sql)
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()

@@ -5,6 +5,7 @@ import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { updateWhereOf } from "../../../src/domain/Write.ts"
 import { selectorOf } from "../../../src/server/tables/ApplyWrite.ts"
 import type { WriteRequest } from "../../../src/server/tables/EvaluateWrites.ts"
+import { makeRoom } from "../../../src/server/capacity/Room.ts"
 import { makeWriteRoom } from "../../../src/server/tables/WriteRoom.ts"
 
 const mebibyte = 1_048_576
@@ -41,8 +42,9 @@ const roomFor = Effect.fnUntraced(function* (selected: number) {
     idempotency: undefined,
     bytes: 0
   }
-  const makeRoom = makeWriteRoom({ bytes: () => Effect.succeed(selected * mebibyte) }, limits)
-  const take = (accountId: string) => makeRoom(accountId, [request], [selectorOf(write, "t")!], undefined)
+  const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
+  const admit = makeWriteRoom({ bytes: () => Effect.succeed(selected * mebibyte) }, workspaces, limits)
+  const take = (accountId: string) => admit(accountId, [request], [selectorOf(write, "t")!], undefined)
   return { take }
 })
 
