@@ -4,18 +4,20 @@ import { pointerTo, type JsonIssue, type Parsed } from "./JsonIssue.ts"
 import { JsonText } from "./JsonText.ts"
 import { stringEnd } from "./Lexemes.ts"
 import { readTree, setMember } from "./ReadTree.ts"
+import { valueEnd } from "./SkipValue.ts"
 import { loneSurrogate, spaceEnd, surrogateIssue } from "./Scan.ts"
 import { duplicateName, syntaxFault, tooMany, type Expected } from "./ScanFaults.ts"
 import { MAX_DEPTH, Scanner } from "./Scanner.ts"
 
 /**
  * Which places of a text stay text, and which become values: `plain` is any value, `scalar` one that is no array and no
- * object. Members that an object shape does not name are its `rest`; without one they are not known, and plain.
+ * object; `unread` is stepped over for a parse of its own, and becomes an {@link UnreadJson}. Members that an object shape does not name are its `rest`; without one they are not known, and plain.
  */
 export type EnvelopeShape =
   | { readonly kind: "plain" }
   | { readonly kind: "scalar" }
   | { readonly kind: "text" }
+  | { readonly kind: "unread" }
   | {
       readonly kind: "object"
       readonly members: ReadonlyMap<string, EnvelopeShape>
@@ -23,6 +25,15 @@ export type EnvelopeShape =
       readonly most?: Most
     }
   | { readonly kind: "array"; readonly items: EnvelopeShape; readonly most?: Most }
+
+/** What stands where a value is expected, up to where its quotes and brackets end: no more of it is known to be JSON. */
+export class UnreadJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
 
 /** How many parts an array, or an object's `rest`, may have: so many, or as many as a limit of this name says. */
 export interface Most {
@@ -40,6 +51,8 @@ export interface Bounds {
   readonly limits: Readonly<Record<string, number>>
   /** How many characters a text may have to be accepted: the names within a longer one are not compared. */
   readonly textLength: number
+  /** How many characters all values may have together that become no text and are read. */
+  readonly values?: Most
 }
 
 const PLAIN: EnvelopeShape = { kind: "plain" }
@@ -89,6 +102,7 @@ class EnvelopeReader {
   at = 0
   issue: JsonIssue | undefined
   private unknown = 0
+  private valuesLength = 0
 
   constructor(text: string, bounds: Bounds | undefined) {
     this.text = text
@@ -108,9 +122,11 @@ class EnvelopeReader {
       if (shape.kind === "object" && opening === "{") return yield* this.object(shape)
       if (shape.kind === "array" && opening === "[") return yield* this.array(shape)
     }
+    if (shape.kind === "unread") return this.unread()
     const isText = shape.kind === "text"
+    const longest = isText ? this.bounds?.textLength : this.limitOf(this.bounds?.values)
     const maxDepth = isText ? MAX_DEPTH : MAX_DEPTH - this.path.length
-    let isWhole = this.scanner.scan(this.at, maxDepth, this.path, isText ? this.bounds?.textLength : undefined)
+    let isWhole = this.scanner.scan(this.at, maxDepth, this.path, longest)
     while (isWhole === undefined) {
       yield
       this.scanner.pauseAt = this.scanner.end + TURN
@@ -123,11 +139,21 @@ class EnvelopeReader {
     this.at = this.scanner.end
     const compact = this.scanner.compact
     if (isText) return JsonText.trusted(detach(compact, this.text.length))
+    this.valuesLength += compact.length
+    if (this.valuesLength > this.limitOf(this.bounds?.values)) {
+      return this.refuse(this.bounds!.values!, this.limitOf(this.bounds!.values))
+    }
     if (this.bounds !== undefined && shape.kind !== "plain") {
       if (opening === "{") return {}
       if (opening === "[") return []
     }
     return readTree(compact, Number)
+  }
+
+  unread(): UnreadJson {
+    const from = this.at
+    this.at = valueEnd(this.text, from)
+    return new UnreadJson(this.text.slice(from, this.at))
   }
 
   *array({ items, most }: EnvelopeShape & { readonly kind: "array" }): Generator<void, unknown, void> {

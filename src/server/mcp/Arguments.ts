@@ -1,9 +1,9 @@
-import { Effect, Result, Schema, SchemaAST } from "effect"
-import { shapeOf } from "../../domain/ExactJson.ts"
+import { Effect, Schema, SchemaAST } from "effect"
+import { parsed } from "../../api/JsonBody.ts"
 import { invalid, invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { pointerTo } from "../../domain/json/JsonIssue.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
-import { parseEnvelope, type EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
+import type { Bounds, EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
 import { setMember } from "../../domain/json/ReadTree.ts"
 import { decodeString } from "../../domain/json/Strings.ts"
 import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
@@ -18,33 +18,43 @@ const stringified = (value: unknown, shape: EnvelopeShape): string | undefined =
 }
 
 /** Some clients send objects and arrays as JSON strings. They are decoded where the tool takes nothing else. */
-const unwrap = (value: unknown, shape: EnvelopeShape, at: string): Result.Result<unknown, JsonProblem> => {
+const unwrap = Effect.fnUntraced(function* (
+  value: unknown,
+  shape: EnvelopeShape,
+  bounds: Bounds,
+  at: string
+): Effect.fn.Return<unknown, JsonProblem> {
   const text = stringified(value, shape)
-  if (text?.[0] === (shape.kind === "array" ? "[" : "{")) {
-    const parsed = parseEnvelope(text, shape)
-    return parsed.issue !== undefined ? Result.fail(jsonProblem(parsed.issue, at)) : inside(parsed.value, shape, at)
-  }
-  return inside(value, shape, at)
-}
+  if (text?.[0] !== (shape.kind === "array" ? "[" : "{")) return yield* inside(value, shape, bounds, at)
+  const { issue, value: decoded } = yield* parsed(text, shape, bounds)
+  if (issue !== undefined) return yield* jsonProblem(issue, at)
+  // A batch may have many such texts, each too short for a turn of its own.
+  yield* Effect.yieldNow
+  return yield* inside(decoded, shape, bounds, at)
+})
 
 /** A natural key may be the name of its one field, as over REST; tools are listed with the plain array. */
 const isOneField = (name: string, value: unknown, { kind }: EnvelopeShape): boolean =>
   name === "key" && kind === "array" && typeof value === "string" && !value.trimStart().startsWith("[")
 
 /** Decodes the parts of an object or array in their turn. */
-const inside = (value: unknown, shape: EnvelopeShape, at: string): Result.Result<unknown, JsonProblem> => {
+const inside = Effect.fnUntraced(function* (
+  value: unknown,
+  shape: EnvelopeShape,
+  bounds: Bounds,
+  at: string
+): Effect.fn.Return<unknown, JsonProblem> {
   const isArray = Array.isArray(value)
-  if (typeof value !== "object" || value === null || JsonText.is(value)) return Result.succeed(value)
-  if (shape.kind !== (isArray ? "array" : "object")) return Result.succeed(value)
+  if (typeof value !== "object" || value === null || JsonText.is(value)) return value
+  if (shape.kind !== (isArray ? "array" : "object")) return value
   const parts: object = isArray ? [] : {}
   for (const [name, part] of Object.entries(value)) {
     const own = shape.kind === "array" ? shape.items : (shape.members.get(name) ?? PLAIN)
-    const unwrapped = unwrap(isOneField(name, part, own) ? [part] : part, own, `${at}/${name}`)
-    if (Result.isFailure(unwrapped)) return unwrapped
-    setMember(parts, name, unwrapped.success)
+    const decoded = yield* unwrap(isOneField(name, part, own) ? [part] : part, own, bounds, `${at}/${name}`)
+    setMember(parts, name, decoded)
   }
-  return Result.succeed(parts)
-}
+  return parts
+})
 
 const PLAIN: EnvelopeShape = { kind: "plain" }
 
@@ -73,15 +83,18 @@ const withoutNulls = (value: unknown, ast: SchemaAST.AST): unknown => {
 }
 
 /** The arguments of a call as the tool takes them, or what is wrong with them, place by place. */
-export const readArguments = Effect.fnUntraced(function* (tool: Tool, given: Readonly<Record<string, unknown>>) {
-  const shape = shapeOf(tool.input.ast)
+export const readArguments = Effect.fnUntraced(function* (
+  { input, shape }: Tool,
+  given: Readonly<Record<string, unknown>>,
+  bounds: Bounds
+) {
   const first = Object.keys(given)[0]
   // A schema without members lets every value through.
   if (first !== undefined && shape.kind === "object" && shape.members.size === 0) {
     return yield* invalid(pointerTo([first]), "is not known here; the tool takes no arguments")
   }
-  const unwrapped = yield* Effect.fromResult(inside(given, shape, ""))
-  return yield* decode(tool.input)(withoutNulls(unwrapped, tool.input.ast)).pipe(
+  const unwrapped = yield* inside(given, shape, bounds, "")
+  return yield* decode(input)(withoutNulls(unwrapped, input.ast)).pipe(
     Effect.mapError(({ issue }) => invalidPlaces(fieldIssues(issue, "body")))
   )
 })

@@ -1,8 +1,8 @@
 import { Cause, Context, Effect, Layer } from "effect"
-import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
 import { internalError, InvalidRequest } from "../../domain/Problem.ts"
+import { Settings } from "../Config.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { isProblem, type Problem } from "../http/RenderProblem.ts"
 import { rateLimited } from "../keys/Admission.ts"
@@ -11,14 +11,14 @@ import type { AuthenticatedConnection } from "../oauth/Connections.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { readArguments } from "./Arguments.ts"
+import type { GivenArguments } from "./GivenArguments.ts"
 import type { Tool, ToolServices } from "./Tool.ts"
+import { argumentBounds } from "./Tools.ts"
 
 /** A call to a tool, by whom it is sent. */
 export interface ToolCall {
   readonly tool: Tool
-  readonly arguments: Readonly<Record<string, unknown>>
-  /** Why the arguments can't be taken, where the body was read leniently. */
-  readonly fault: JsonIssue | undefined
+  readonly given: GivenArguments
   readonly connection: AuthenticatedConnection
 }
 
@@ -35,6 +35,7 @@ export class CallTool extends Context.Service<
   static readonly layer = Layer.effect(
     CallTool,
     Effect.gen(function* () {
+      const bounds = argumentBounds((yield* Settings).limits)
       const limiter = yield* RateLimiter
       const pulse = yield* DatabasePulse
       const services = yield* Effect.context<ToolServices>()
@@ -49,11 +50,11 @@ export class CallTool extends Context.Service<
       })
 
       const attempt = Effect.fnUntraced(function* (call: ToolCall) {
-        const { connection, fault, tool } = call
+        const { connection, given, tool } = call
         if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly()
-        yield* spend(call, tool.isRead(call.arguments))
-        if (fault !== undefined) return yield* jsonProblem(inArguments(fault), "")
-        return yield* tool.run(yield* readArguments(tool, call.arguments), connection)
+        yield* spend(call, tool.isRead(given.values ?? {}))
+        if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
+        return yield* tool.run(yield* readArguments(tool, given.values, bounds), connection)
       }, Effect.scoped)
 
       const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {
@@ -82,12 +83,6 @@ const readOnly = () =>
     detail: "This connection is read-only. Reconnect and allow saving memories.",
     hint: "Ask the person to connect again and to choose more than reading."
   })
-
-/** The place of a fault, which was found in the whole message, within the arguments. */
-const inArguments = (fault: JsonIssue): JsonIssue => ({
-  ...fault,
-  pointer: fault.pointer.replace(/^(?:\/\d+)?\/params\/arguments/, "")
-})
 
 const shown = ["code", "detail", "hint", "errors", "operation", "limit", "current", "matches", "retry_after"]
 

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { exactJson } from "../../domain/ExactJson.ts"
-import { maxQueryLimit } from "../../domain/Limits.ts"
+import { maxKeyNames, maxQueryLimit } from "../../domain/Limits.ts"
 import { TableName } from "../../domain/TableName.ts"
 import type { ServiceLimits } from "../Config.ts"
 import { sizeText } from "../LimitWords.ts"
@@ -40,8 +40,13 @@ export const requiredFilter = exactObject(
 )
 
 export const key = Schema.Array(Schema.String)
-  .check(Schema.isMinLength(1, { message: "must name at least one field" }))
-  .annotate({ description: 'Names of the fields that identify the row, one or more, for example ["email"].' })
+  .check(
+    Schema.isMinLength(1, { message: "must name at least one field" }),
+    Schema.isMaxLength(maxKeyNames, { message: `must name at most ${maxKeyNames} fields` })
+  )
+  .annotate({
+    description: `Names of the fields that identify the row, 1 to ${maxKeyNames}, for example ["email"].`
+  })
 
 export const id = Schema.String.annotate({ description: "The row's id, as add and query give it." })
 

@@ -8,8 +8,9 @@ import type { AuthenticatedConnection } from "../oauth/Connections.ts"
 import { CallTool } from "./CallTool.ts"
 import { delivered, formFor } from "./Delivery.ts"
 import { ExactAnswer } from "./ExactAnswer.ts"
-import { readMessage } from "./Message.ts"
+import { readMessages, Unreadable } from "./Message.ts"
 import { operationOf } from "./Operation.ts"
+import { rpcRefusal } from "./RpcRefusal.ts"
 import type { ServedRequest } from "./Server.ts"
 import { makeTools } from "./Tools.ts"
 
@@ -19,6 +20,9 @@ export interface McpRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
 }
+
+/** Asked whether so many messages may be answered, before any is; what it fails with ends the request. */
+type Admit<E> = (messages: number) => Effect.Effect<void, E>
 
 /**
  * The headers that say what a message is. All others end here: whatever a client accepts is found below, its body is read
@@ -54,10 +58,11 @@ export const LoadHandler = Context.Reference<() => Promise<Pick<McpHttpHandler, 
 export class McpEndpoint extends Context.Service<
   McpEndpoint,
   {
-    readonly answer: (
+    readonly answer: <E>(
       request: McpRequest,
-      connection: AuthenticatedConnection
-    ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
+      connection: AuthenticatedConnection,
+      admit: Admit<E>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E>
   }
 >()("agent-memory/server/mcp/McpEndpoint") {
   static readonly layer = Layer.effect(
@@ -67,15 +72,22 @@ export class McpEndpoint extends Context.Service<
       const tools = makeTools((yield* Settings).limits)
       const handler = yield* Effect.cached(Effect.promise(yield* LoadHandler))
 
-      const answer = Effect.fn("McpEndpoint.answer")(function* (
+      const messagesOf = Effect.fnUntraced(function* <E>(body: Uint8Array, admit: Admit<E>) {
+        const { issue, value: text } = decodeUtf8(body)
+        if (issue !== undefined) return yield* new Unreadable({ code: -32_700, message: issue.message })
+        return yield* readMessages(text, tools, admit)
+      })
+
+      const respond = Effect.fnUntraced(function* <E>(
         { body, headers, url }: McpRequest,
-        connection: AuthenticatedConnection
+        connection: AuthenticatedConnection,
+        admit: Admit<E>
       ) {
-        const { fetch } = yield* handler
-        const text = decodeUtf8(body)
-        const message = text.issue === undefined ? readMessage(text.value, tools.argumentsShape) : undefined
         const record = yield* CurrentRequest
-        record.operation = operationOf(message?.body, tools)
+        record.operation = operationOf(undefined, tools)
+        const messages = yield* messagesOf(body, admit)
+        record.operation = operationOf(messages.body, tools)
+        const { fetch } = yield* handler
         const exact = new ExactAnswer()
         const context = yield* Effect.context<never>()
         // The calls of a batch are one request: they take turns, as everybody else's would wait for what they all hold.
@@ -84,9 +96,9 @@ export class McpEndpoint extends Context.Service<
           connection,
           tools,
           hold: (json) => exact.hold(json),
-          call: (tool, args, { id, signal }) =>
+          call: (tool, held, { signal }) =>
             Effect.runPromiseWith(context)(
-              turn.withPermit(callTool.run({ tool, arguments: args, fault: message?.faultOf(id), connection })),
+              turn.withPermit(callTool.run({ tool, given: messages.given(held), connection })),
               { signal }
             )
         }
@@ -100,22 +112,27 @@ export class McpEndpoint extends Context.Service<
         const forwarded = new Request(url, {
           method: "POST",
           headers: forwardedHeaders(headers),
-          // What can't be read is refused in the library's words for it, as nothing else than ill-formed JSON is.
-          body: "{",
           signal: yield* lifetime
         })
-        const response = yield* Effect.promise(() =>
-          fetch(forwarded, message === undefined ? { authInfo } : { authInfo, parsedBody: message.body })
-        )
+        const response = yield* Effect.promise(() => fetch(forwarded, { authInfo, parsedBody: messages.body }))
         const whole = exact.fill(yield* Effect.promise(() => response.text()))
         // A subscription's first message answers nothing: only a stream can carry it.
         const isStream = record.operation === "mcp.subscriptions/listen"
         return delivered(
           response,
           whole,
-          isStream ? "stream" : formFor(headers["accept"], Array.isArray(message?.body))
+          isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
         )
       }, Effect.scoped)
+
+      const answer = Effect.fn("McpEndpoint.answer")(
+        <E>(request: McpRequest, connection: AuthenticatedConnection, admit: Admit<E>) =>
+          Effect.catchIf(
+            respond(request, connection, admit),
+            (failure): failure is Unreadable => failure instanceof Unreadable,
+            ({ code, message }) => Effect.succeed(rpcRefusal(400, message, {}, code))
+          )
+      )
 
       return McpEndpoint.of({ answer })
     })

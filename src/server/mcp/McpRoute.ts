@@ -68,7 +68,11 @@ export const McpRoute = HttpRouter.use(
       const refused = encodingFault(request.headers) ?? typeFault(request.headers)
       if (refused !== undefined) return rpcRefusal(415, `${refused.detail} Send application/json as it is.`)
       const body = yield* readSharedBody(request, limit, connection, capacity.bodies, capacity)
-      return yield* endpoint.answer({ url: mcpResource(settings.baseUrl), headers: request.headers, body }, connection)
+      return yield* endpoint.answer(
+        { url: mcpResource(settings.baseUrl), headers: request.headers, body },
+        connection,
+        () => Effect.void
+      )
     }, Effect.scoped)
 
     const handle = Effect.gen(function* () {

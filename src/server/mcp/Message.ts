@@ -1,75 +1,101 @@
+import { Data, Effect } from "effect"
+import { parsed } from "../../api/JsonBody.ts"
 import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
-import { parseEnvelope, type EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
+import { UnreadJson, type Bounds, type EnvelopeShape, type Most } from "../../domain/json/ParseEnvelope.ts"
+import { numberText } from "../LimitWords.ts"
+import { noArguments, readGiven, type GivenArguments } from "./GivenArguments.ts"
+import type { Tools } from "./Tools.ts"
 
-const callOf = (argumentsShape: EnvelopeShape): EnvelopeShape => ({
-  kind: "object",
-  members: new Map([["params", { kind: "object", members: new Map([["arguments", argumentsShape]]) }]])
-})
+/** The messages of a batch at most (the library's own bound), and the members of one, and of its params. */
+const maxParts = 100
 
-/** A parsed body of `/mcp`. `faultOf` is why the arguments of the call with an id can't be taken, though it is JSON of a kind. */
-export interface Message {
-  readonly body: unknown
-  readonly faultOf: (id: unknown) => JsonIssue | undefined
-}
+/** What all messages of a body may have beside the arguments of tools, in characters: they say little in themselves. */
+const maxValues = 131_072
 
-/**
- * Reads the JSON-RPC messages of a body, with rows, patches and filters as exact text. Text that breaks the service's own
- * rules but is JSON, such as an object with a name twice, is read too: its call is known, and can be refused by its id.
- * None where it is no JSON at all.
- */
-export const readMessage = (text: string, argumentsShape: EnvelopeShape): Message | undefined => {
-  const call = callOf(argumentsShape)
-  const isBatch = /^\s*\[/.test(text)
-  const parsed = parseEnvelope(text, isBatch ? { kind: "array", items: call } : call)
-  if (parsed.issue === undefined) return messageOf(parsed.value, () => undefined)
-  const { issue } = parsed
-  try {
-    const body: unknown = JSON.parse(text)
-    const culprit = Array.isArray(body) ? idOf(body[Number(issue.pointer.split("/")[1])]) : undefined
-    return messageOf(body, (id) => (isBatch && id !== culprit ? unread : issue))
-  } catch {
-    return undefined
+const members: Most = { parts: maxParts, message: (limit) => `must have at most ${limit} members` }
+
+const bounds: Bounds = {
+  limits: {},
+  textLength: 0,
+  values: {
+    parts: maxValues,
+    message: (limit) =>
+      `and what comes before it have more than ${numberText(limit)} characters beside tools' arguments`
   }
 }
 
-/** Nothing of a batch was read exactly where one of its calls can't be. */
-const unread: JsonIssue = {
-  code: "invalid_request",
-  pointer: "/params/arguments",
-  message: "Another call of this batch can't be read, so that none was carried out."
+const message: EnvelopeShape = {
+  kind: "object",
+  members: new Map([
+    [
+      "params",
+      { kind: "object", members: new Map([["arguments", { kind: "unread" }]]), rest: { kind: "plain" }, most: members }
+    ]
+  ]),
+  rest: { kind: "plain" },
+  most: members
 }
 
-const messageOf = (body: unknown, otherwise: Message["faultOf"]): Message => {
-  const faults = new Map((Array.isArray(body) ? body : [body]).map((call) => [idOf(call), callFault(call)]))
-  return { body, faultOf: (id) => faults.get(id) ?? otherwise(id) }
+const batch: EnvelopeShape = {
+  kind: "array",
+  items: message,
+  most: { parts: maxParts, message: (limit) => `must hold at most ${limit} messages` }
 }
 
-const idOf = (message: unknown): unknown => (isObject(message) && "id" in message ? message.id : undefined)
+/** A body that holds no messages, with the JSON-RPC code for it. */
+export class Unreadable extends Data.TaggedError("Unreadable")<{
+  readonly code: -32_700 | -32_600
+  readonly message: string
+}> {}
 
-const isObject = (value: unknown): value is object =>
+const isSyntax = ({ code }: JsonIssue): boolean => code === "invalid_json" || code === "too_deep"
+
+const unreadable = (issue: JsonIssue): Unreadable => {
+  const place = issue.pointer === "" ? "The body" : issue.pointer
+  const message = issue.code === "too_many" ? `${place} ${issue.message}.` : `${place}: ${issue.message}`
+  return new Unreadable({ code: isSyntax(issue) ? -32_700 : -32_600, message })
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Why the arguments of a call can't be given to its tool, where they can't. */
-const callFault = (body: unknown): JsonIssue | undefined => {
-  if (!isObject(body) || !("params" in body) || !isObject(body.params) || !("arguments" in body.params))
-    return undefined
-  const { params } = body
-  const args = params.arguments
-  if (isObject(args)) return lostArgument(args)
-  // The protocol's own refusal would say it in the words of a schema, and to the client alone.
-  params.arguments = {}
-  // What some clients send for no arguments.
-  if (args === null) return undefined
-  return { code: "invalid_request", pointer: "/params/arguments", message: notAnObject(args) }
+/** The messages of a body; one alone is no array. What calls give to tools is apart from them. */
+export interface Messages {
+  readonly body: unknown
+  readonly given: (heldArguments: unknown) => GivenArguments
 }
 
-const notAnObject = (args: unknown): string =>
-  typeof args === "string"
-    ? 'arguments must be a JSON object itself, for example {"table":"tasks"}, not a string that holds one.'
-    : 'arguments must be a JSON object, for example {"table":"tasks"}; a tool without arguments takes {}.'
+/** The params of every call in a body that gives arguments, with the place of each. */
+const callsOf = (body: unknown) =>
+  (Array.isArray(body) ? body : [body]).flatMap((one: unknown, index) => {
+    const params = isObject(one) ? one["params"] : undefined
+    if (!isObject(params) || !(params["arguments"] instanceof UnreadJson)) return []
+    const at = `${Array.isArray(body) ? `/${index}` : ""}/params/arguments`
+    return [{ params, text: params["arguments"].text, at }]
+  })
 
-/** An argument named `__proto__` would be lost on its way to the tool, and with it the word that it is not known. */
-const lostArgument = (args: object): JsonIssue | undefined =>
-  Object.hasOwn(args, "__proto__")
-    ? { code: "invalid_request", pointer: "/params/arguments/__proto__", message: "is not known here" }
-    : undefined
+/**
+ * Reads the JSON-RPC messages of a body in turns, as exactly as REST reads bodies. What is wrong with the arguments of a
+ * call is that call's own matter, and told to its model, unless it is that they are no JSON. `admit` is asked once it is
+ * known how many messages there are, before the arguments are read.
+ */
+export const readMessages = Effect.fnUntraced(function* <E, R>(
+  text: string,
+  tools: Tools,
+  admit: (messages: number) => Effect.Effect<void, E, R>
+): Effect.fn.Return<Messages, Unreadable | E, R> {
+  const { issue, value: body } = yield* parsed(text, /^\s*\[/.test(text) ? batch : message, bounds)
+  if (issue !== undefined) return yield* unreadable(issue)
+  yield* admit(Array.isArray(body) ? body.length : 1)
+  const calls: Array<GivenArguments> = []
+  for (const { at, params, text } of callsOf(body)) {
+    const given = yield* readGiven(tools, String(params["name"]), text)
+    if (given.fault?.code === "invalid_json") {
+      return yield* unreadable({ ...given.fault, pointer: at + given.fault.pointer })
+    }
+    // The library only carries a number through: it copies what it carries, and checks it more than once.
+    params["arguments"] = { call: calls.length }
+    calls.push(given)
+  }
+  return { body, given: (held) => calls[(held as { readonly call: number } | undefined)?.call ?? -1] ?? noArguments }
+})

@@ -10,9 +10,7 @@ const schemaCodes: Readonly<Record<number, number>> = { 400: -32_700, 503: -32_6
 export const rpcRefusal = (
   status: number,
   message: string,
-  headers: Readonly<Record<string, string>> = {}
+  headers: Readonly<Record<string, string>> = {},
+  code = schemaCodes[status] ?? status
 ): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(
-    { jsonrpc: "2.0", error: { code: schemaCodes[status] ?? status, message } },
-    { status, headers }
-  )
+  HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", error: { code, message } }, { status, headers })

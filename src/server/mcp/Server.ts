@@ -23,8 +23,9 @@ export interface ServedRequest {
   readonly hold: (json: JsonText) => Record<string, unknown>
   readonly call: (
     tool: Tool,
-    args: Readonly<Record<string, unknown>>,
-    request: { readonly id: unknown; readonly signal: AbortSignal }
+    /** What stands for the arguments in the message. */
+    heldArguments: unknown,
+    request: { readonly signal: AbortSignal }
   ) => Promise<ToolOutcome>
 }
 
@@ -65,7 +66,7 @@ export const serverFor = ({ call, connection, hold, tools }: ServedRequest): Ser
       const message = `There is no tool ${params.name.slice(0, 100)}. The tools are ${names.join(", ")}.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
-    const outcome = await call(tool, params.arguments ?? {}, mcpReq)
+    const outcome = await call(tool, params.arguments, mcpReq)
     if (outcome._tag === "Refused") {
       return { isError: true, content: [{ type: "text", text: JSON.stringify(outcome.problem) }] }
     }

@@ -1,5 +1,7 @@
 import type { Effect, Schema, Scope } from "effect"
+import { shapeOf } from "../../domain/ExactJson.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
+import type { EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import type { Problem } from "../http/RenderProblem.ts"
 import type { Links } from "../links/Links.ts"
@@ -45,6 +47,10 @@ export interface Tool<Input extends Schema.Top = Schema.Top> {
   readonly hints: ToolHints
   readonly input: Input
   readonly output: Schema.Top
+  /** Which of its arguments hold exact JSON, and how many parts they may have. */
+  readonly shape: EnvelopeShape
+  /** How many rows or patches its arguments may hold. */
+  readonly rows: number
   /** Whether a call only reads: what it spends of the connection's limits. Its arguments were not checked yet. */
   readonly isRead: (args: Readonly<Record<string, unknown>>) => boolean
   readonly run: (
@@ -53,7 +59,13 @@ export interface Tool<Input extends Schema.Top = Schema.Top> {
   ) => Effect.Effect<JsonText, Problem | Unavailable, ToolServices | Scope.Scope>
 }
 
-/** Declares a tool; whatever is not only reading by its hints writes, unless it says otherwise. */
+/** Declares a tool; whatever is not only reading by its hints writes, and its arguments hold one row, unless it says otherwise. */
 export const tool = <Input extends Schema.Top>(
-  declared: Omit<Tool<Input>, "isRead"> & { readonly isRead?: Tool<Input>["isRead"] }
-): Tool => ({ isRead: () => declared.hints.readOnlyHint, ...declared }) as Tool
+  declared: Omit<Tool<Input>, "isRead" | "rows" | "shape"> & Partial<Pick<Tool<Input>, "isRead" | "rows">>
+): Tool =>
+  ({
+    isRead: () => declared.hints.readOnlyHint,
+    rows: 1,
+    shape: shapeOf(declared.input.ast),
+    ...declared
+  }) as Tool

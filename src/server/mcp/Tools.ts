@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { shapeOf } from "../../domain/ExactJson.ts"
-import type { EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
 import type { Access } from "../../domain/Connection.ts"
+import type { Bounds } from "../../domain/json/ParseEnvelope.ts"
+import { systemFieldBytes } from "../../domain/Write.ts"
 import type { ServiceLimits } from "../Config.ts"
 import type { Tool } from "./Tool.ts"
 import { openRow, openTextField } from "./tools/Open.ts"
@@ -68,9 +68,20 @@ export interface Tools {
   readonly listedFor: (access: Access) => ReadonlyArray<ListedTool>
   /** The tool of a name, whoever may call it. */
   readonly named: (name: string) => Tool | undefined
-  /** Which arguments of any tool hold exact JSON; a name means the same in all of them. */
-  readonly argumentsShape: EnvelopeShape
+  readonly bounds: Bounds
+  /** How many characters the arguments of a tool may have, whatever they hold. */
+  readonly longestArguments: (tool: Tool) => number
 }
+
+/** What the arguments of calls are held to while they are parsed. */
+export const argumentBounds = (limits: ServiceLimits): Bounds => ({
+  limits: { ...limits },
+  textLength: limits.rowBytes + systemFieldBytes
+})
+
+/** An escape takes six characters for one byte, and what is no row is far below so many. */
+const escapeLength = 6
+const besideRows = 65_536
 
 /** The tools of a service with these limits. */
 export const makeTools = (limits: ServiceLimits): Tools => {
@@ -81,14 +92,7 @@ export const makeTools = (limits: ServiceLimits): Tools => {
   return {
     listedFor: (access) => (access === "read" ? reading : all),
     named: (name) => byName.get(name),
-    argumentsShape: {
-      kind: "object",
-      members: new Map(
-        tools.flatMap(({ input }) => {
-          const shape = shapeOf(input.ast)
-          return shape.kind === "object" ? [...shape.members].filter(([, { kind }]) => kind !== "plain") : []
-        })
-      )
-    }
+    bounds: argumentBounds(limits),
+    longestArguments: ({ rows }) => rows * escapeLength * limits.rowBytes + besideRows
   }
 }

@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { invalid } from "../../../domain/InvalidPlaces.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { print } from "../../../domain/json/Print.ts"
+import { maxKeyNames } from "../../../domain/Limits.ts"
 import type { AuthenticatedConnection } from "../../oauth/Connections.ts"
 import { RowWrites, type FailureOf } from "../../tables/RowWrites.ts"
 import { makerOfRows } from "../Caller.ts"
@@ -14,6 +15,8 @@ type Kind = (typeof kinds)[number]
 
 /** Where memories are kept unless a call says otherwise. */
 export const defaultTable = "memories"
+
+const maxTags = 1000
 
 const text = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
 
@@ -39,13 +42,16 @@ const withOwn = <Own extends Schema.Struct.Fields>(own: Own) => ({
   ),
   key: Schema.optionalKey(
     F.key.annotate({
-      description:
-        'Names of stored fields that identify the memory, for example ["title"]: one with the same values is replaced.'
+      description: `Names of stored fields that identify the memory, 1 to ${maxKeyNames}, for example ["title"]: one with the same values is replaced.`
     })
   ),
   idempotencyKey: Schema.optionalKey(F.idempotencyKey),
   ...own,
-  tags: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Words to find it by." })),
+  tags: Schema.optionalKey(
+    Schema.Array(Schema.String)
+      .check(Schema.isMaxLength(maxTags, { message: `must hold at most ${maxTags} words` }))
+      .annotate({ description: `Words to find it by, ${maxTags} at most.` })
+  ),
   source: text("Where it comes from."),
   notes: text("Anything else worth knowing."),
   content: Schema.String.annotate({

@@ -1,4 +1,5 @@
 import { Effect, Schema } from "effect"
+import { bounded } from "../../../domain/ExactJson.ts"
 import { invalidPlaces } from "../../../domain/InvalidPlaces.ts"
 import { pointerTo } from "../../../domain/json/JsonIssue.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
@@ -224,12 +225,14 @@ export const batch = (limits: ServiceLimits) =>
     title: "Several changes at once",
     description: `Runs ${operationCount(limits)} (add, upsert, update_row, update_where, delete) on one table in their order, all or nothing, as one write. Later operations see what earlier ones did. Use it for several writes to the same table. dryRun answers the results and changes nothing.`,
     hints: changesAnew,
+    rows: limits.batchOperations,
     input: Schema.Struct({
       table: F.table,
       dryRun: Schema.optionalKey(F.dryRun),
       idempotencyKey: Schema.optionalKey(F.idempotencyKey),
       operations: Schema.Array(batchItem(limits)).annotate({
-        description: `${operationCount(limits)}, done in this order.`
+        description: `${operationCount(limits)}, done in this order.`,
+        ...bounded("batchOperations", "operations")
       })
     }),
     output: Schema.Struct({
