@@ -78,14 +78,15 @@ export const requestLimits = {
   }),
   mcpRequestsPerIpPerMinute: integer("LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE", 6000, [1, 100_000_000], {
     meaning:
-      "Requests to `/mcp` a minute from one address to each process, with a token or without. Hosted agents share addresses: raise it where many people use one."
+      "Requests to `/mcp` a minute from one address to each process, with a token or without. Hosted agents share addresses: raise it where many people use one. A connection may send ten times the messages that it may make calls."
   }),
   anonymousPostsPerIpPerMinute: integer("LIMIT_ANONYMOUS_POSTS_PER_IP_PER_MINUTE", 1200, [1, 100_000_000], {
     meaning:
       "POSTs that need no credential, a minute from one address to each process: those of `/auth`, of OAuth, and the forms of the pages. Hosted agents share addresses."
   }),
   requestBytes: integer("LIMIT_REQUEST_BYTES", 8 * mib, [1024, 256 * mib], {
-    meaning: "The body of a request for rows, of a batch, and of `/mcp`.",
+    meaning:
+      "The body of a request for rows, of a batch, and of `/mcp`, where a connection that may only read sends at most 256 KB.",
     unit: "bytes"
   })
 }

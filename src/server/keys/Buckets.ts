@@ -24,12 +24,13 @@ const epsilon = 1e-6
 export const remaining = ({ burst, interval }: Pace, ahead: number): number =>
   Math.max(0, Math.floor(burst - (ahead * 1_000_000) / interval + epsilon))
 
-/** In how many seconds the next token is there; not above 0 where one is. */
-export const wait = ({ burst, interval }: Pace, ahead: number): number =>
-  ahead - ((burst - 1) * interval) / 1_000_000 - epsilon
+/** In how many seconds the next token is there, or so many; not above 0 where they are. */
+export const wait = ({ burst, interval }: Pace, ahead: number, tokens = 1): number =>
+  ahead - ((burst - Math.min(tokens, burst)) * interval) / 1_000_000 - epsilon
 
-/** In how many whole seconds a bucket that has refused has the next token. */
-export const retryAfter = (pace: Pace, ahead: number): number => Math.max(1, Math.ceil(wait(pace, ahead)))
+/** In how many whole seconds a bucket that has refused has the next token, or so many. */
+export const retryAfter = (pace: Pace, ahead: number, tokens = 1): number =>
+  Math.max(1, Math.ceil(wait(pace, ahead, tokens)))
 
 const capacity = 100_000
 
@@ -48,16 +49,20 @@ export const make = () => {
 
   const aheadOf = (bucket: string): number => Math.max(0, (full.get(bucket) ?? 0) - latest)
 
-  /** Takes a token of every bucket, or none of any; `ahead` tells of each in how many seconds it is full again. */
+  /**
+   * Takes a token of every bucket, or so many, or none of any; `ahead` tells of each in how many seconds it is full again.
+   * Whatever is more than a bucket holds takes all of a full one.
+   */
   const takeAll = (
-    wanted: ReadonlyArray<{ readonly bucket: string; readonly pace: Pace }>,
+    wanted: ReadonlyArray<{ readonly bucket: string; readonly pace: Pace; readonly tokens?: number }>,
     now: Date
   ): { readonly allowed: boolean; readonly ahead: ReadonlyArray<number> } => {
     advance(now.getTime())
-    const states = wanted.map(({ bucket, pace: { burst, interval } }) => {
+    const states = wanted.map(({ bucket, pace: { burst, interval }, tokens = 1 }) => {
       const step = interval / 1000
       const before = aheadOf(bucket)
-      return { bucket, before, after: before + step, fits: before + step <= step * burst + epsilon }
+      const after = before + step * Math.min(tokens, burst)
+      return { bucket, before, after, fits: after <= step * burst + epsilon }
     })
     const allowed = states.every(({ fits }) => fits)
     for (const { after, before, bucket } of states) {

@@ -10,6 +10,7 @@ import { delivered, formFor } from "./Delivery.ts"
 import { ExactAnswer } from "./ExactAnswer.ts"
 import { readMessages, Unreadable } from "./Message.ts"
 import { operationOf } from "./Operation.ts"
+import type { TooMuch } from "./RequestLimit.ts"
 import { rpcRefusal } from "./RpcRefusal.ts"
 import type { ServedRequest } from "./Server.ts"
 import { makeTools } from "./Tools.ts"
@@ -21,8 +22,8 @@ export interface McpRequest {
   readonly body: Uint8Array
 }
 
-/** Asked whether so many messages may be answered, before any is; what it fails with ends the request. */
-type Admit<E> = (messages: number) => Effect.Effect<void, E>
+/** Asked whether so many messages may be answered, before any is. */
+export type Admit = (messages: number) => Effect.Effect<void, TooMuch>
 
 /**
  * The headers that say what a message is. All others end here: whatever a client accepts is found below, its body is read
@@ -58,11 +59,11 @@ export const LoadHandler = Context.Reference<() => Promise<Pick<McpHttpHandler, 
 export class McpEndpoint extends Context.Service<
   McpEndpoint,
   {
-    readonly answer: <E>(
+    readonly answer: (
       request: McpRequest,
       connection: AuthenticatedConnection,
-      admit: Admit<E>
-    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E>
+      admit: Admit
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, TooMuch>
   }
 >()("agent-memory/server/mcp/McpEndpoint") {
   static readonly layer = Layer.effect(
@@ -72,66 +73,57 @@ export class McpEndpoint extends Context.Service<
       const tools = makeTools((yield* Settings).limits)
       const handler = yield* Effect.cached(Effect.promise(yield* LoadHandler))
 
-      const messagesOf = Effect.fnUntraced(function* <E>(body: Uint8Array, admit: Admit<E>) {
+      const messagesOf = Effect.fnUntraced(function* (body: Uint8Array, admit: Admit) {
         const { issue, value: text } = decodeUtf8(body)
         if (issue !== undefined) return yield* new Unreadable({ code: -32_700, message: issue.message })
         return yield* readMessages(text, tools, admit)
       })
 
-      const respond = Effect.fnUntraced(function* <E>(
-        { body, headers, url }: McpRequest,
-        connection: AuthenticatedConnection,
-        admit: Admit<E>
-      ) {
-        const record = yield* CurrentRequest
-        record.operation = operationOf(undefined, tools)
-        const messages = yield* messagesOf(body, admit)
-        record.operation = operationOf(messages.body, tools)
-        const { fetch } = yield* handler
-        const exact = new ExactAnswer()
-        const context = yield* Effect.context<never>()
-        // The calls of a batch are one request: they take turns, as everybody else's would wait for what they all hold.
-        const turn = Semaphore.makeUnsafe(1)
-        const served: ServedRequest = {
-          connection,
-          tools,
-          hold: (json) => exact.hold(json),
-          call: (tool, held, { signal }) =>
-            Effect.runPromiseWith(context)(
-              turn.withPermit(callTool.run({ tool, given: messages.given(held), connection })),
-              { signal }
-            )
-        }
-        const authInfo = {
-          token: "",
-          clientId: connection.clientId,
-          scopes: connection.scope.split(" "),
-          expiresAt: Math.floor(connection.expiresAt.getTime() / 1000),
-          extra: { served }
-        }
-        const forwarded = new Request(url, {
-          method: "POST",
-          headers: forwardedHeaders(headers),
-          signal: yield* lifetime
-        })
-        const response = yield* Effect.promise(() => fetch(forwarded, { authInfo, parsedBody: messages.body }))
-        const whole = exact.fill(yield* Effect.promise(() => response.text()))
-        // A subscription's first message answers nothing: only a stream can carry it.
-        const isStream = record.operation === "mcp.subscriptions/listen"
-        return delivered(
-          response,
-          whole,
-          isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
-        )
-      }, Effect.scoped)
-
-      const answer = Effect.fn("McpEndpoint.answer")(
-        <E>(request: McpRequest, connection: AuthenticatedConnection, admit: Admit<E>) =>
-          Effect.catchIf(
-            respond(request, connection, admit),
-            (failure): failure is Unreadable => failure instanceof Unreadable,
-            ({ code, message }) => Effect.succeed(rpcRefusal(400, message, {}, code))
+      const answer: McpEndpoint["Service"]["answer"] = Effect.fn("McpEndpoint.answer")(
+        function* ({ body, headers, url }, connection, admit) {
+          const record = yield* CurrentRequest
+          record.operation = operationOf(undefined, tools)
+          const messages = yield* messagesOf(body, admit)
+          record.operation = operationOf(messages.body, tools)
+          const { fetch } = yield* handler
+          const exact = new ExactAnswer()
+          const context = yield* Effect.context<never>()
+          // The calls of a batch are one request: they take turns, as everybody else's would wait for what they all hold.
+          const turn = Semaphore.makeUnsafe(1)
+          const served: ServedRequest = {
+            connection,
+            tools,
+            hold: (json) => exact.hold(json),
+            call: (tool, held, { signal }) =>
+              Effect.runPromiseWith(context)(
+                turn.withPermit(callTool.run({ tool, given: messages.given(held), connection })),
+                { signal }
+              )
+          }
+          const authInfo = {
+            token: "",
+            clientId: connection.clientId,
+            scopes: connection.scope.split(" "),
+            expiresAt: Math.floor(connection.expiresAt.getTime() / 1000),
+            extra: { served }
+          }
+          const forwarded = new Request(url, {
+            method: "POST",
+            headers: forwardedHeaders(headers),
+            signal: yield* lifetime
+          })
+          const response = yield* Effect.promise(() => fetch(forwarded, { authInfo, parsedBody: messages.body }))
+          const whole = exact.fill(yield* Effect.promise(() => response.text()))
+          // A subscription's first message answers nothing: only a stream can carry it.
+          const isStream = record.operation === "mcp.subscriptions/listen"
+          return delivered(
+            response,
+            whole,
+            isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
           )
+        },
+        Effect.scoped,
+        Effect.catchTag("Unreadable", ({ code, message }) => Effect.succeed(rpcRefusal(400, message, {}, code)))
       )
 
       return McpEndpoint.of({ answer })

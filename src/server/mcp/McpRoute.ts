@@ -6,6 +6,7 @@ import { BodyFault } from "../capacity/ReadBody.ts"
 import { readSharedBody } from "../capacity/ReadSharedBody.ts"
 import type { Busy } from "../capacity/Room.ts"
 import { isAllowedOrigin } from "../http/CrossOrigin.ts"
+import { numberText, plural } from "../LimitWords.ts"
 import { encodingFault, typeFault } from "../http/BodyFaults.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { makeFloodLimit } from "../http/FloodLimit.ts"
@@ -16,9 +17,18 @@ import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { unauthorized } from "./Challenge.ts"
 import { McpEndpoint } from "./McpEndpoint.ts"
+import { makeRequestLimit, messagesIn, smallBytes, type TooMuch } from "./RequestLimit.ts"
 import { rpcRefusal } from "./RpcRefusal.ts"
 
-const bodyRefusal = (failure: Busy | BodyFault, limit: number) => {
+/** A connection that may only read has nothing long to say. */
+const longestBody = ({ access }: AuthenticatedConnection, requestBytes: number): number =>
+  access === "read" ? Math.min(smallBytes, requestBytes) : requestBytes
+
+const bodyRefusal = (failure: Busy | BodyFault | TooMuch, limit: number) => {
+  if (failure._tag === "TooMuch") {
+    const { perMinute, retryAfter, sender } = failure
+    return tooMany(`This ${sender} may send ${numberText(perMinute)} messages a minute here.`, retryAfter)
+  }
   if (failure._tag === "Busy") {
     return rpcRefusal(503, "Too many large bodies are sent at once. Try again in a moment.", {
       "retry-after": "1",
@@ -35,10 +45,8 @@ const bodyRefusal = (failure: Busy | BodyFault, limit: number) => {
   }
 }
 
-const tooMany = (perMinute: number, retryAfter: number) =>
-  rpcRefusal(429, `An address may send ${perMinute} requests a minute here. Try again in ${retryAfter} seconds.`, {
-    "retry-after": String(retryAfter)
-  })
+const tooMany = (limit: string, retryAfter: number) =>
+  rpcRefusal(429, `${limit} Try again in ${plural(retryAfter, "second")}.`, { "retry-after": String(retryAfter) })
 
 /** The token of an Authorization header; none where another scheme is used, or no header. */
 const bearerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
@@ -55,23 +63,26 @@ export const McpRoute = HttpRouter.use(
     const endpoint = yield* McpEndpoint
     const capacity = yield* Capacity
     const pulse = yield* DatabasePulse
-    const limit = settings.limits.requestBytes
+    const spend = makeRequestLimit(settings.limits)
     const floodLimit = makeFloodLimit(settings.limits.mcpRequestsPerIpPerMinute)
 
     const answer = Effect.fnUntraced(function* (
       request: HttpServerRequest.HttpServerRequest,
-      connection: AuthenticatedConnection
+      connection: AuthenticatedConnection,
+      limit: number
     ) {
-      if (Number(request.headers["content-length"] ?? 0) > limit) {
-        return yield* new BodyFault({ fault: "too large" })
-      }
+      const announced = Number(request.headers["content-length"] ?? 0)
+      const spent = announced > limit ? 1 : messagesIn(announced)
+      yield* spend(connection, spent)
+      if (announced > limit) return yield* new BodyFault({ fault: "too large" })
       const refused = encodingFault(request.headers) ?? typeFault(request.headers)
       if (refused !== undefined) return rpcRefusal(415, `${refused.detail} Send application/json as it is.`)
       const body = yield* readSharedBody(request, limit, connection, capacity.bodies, capacity)
-      return yield* endpoint.answer(
-        { url: mcpResource(settings.baseUrl), headers: request.headers, body },
-        connection,
-        () => Effect.void
+      const unspent = messagesIn(body.length) - spent
+      if (unspent > 0) yield* spend(connection, unspent)
+      const message = { url: mcpResource(settings.baseUrl), headers: request.headers, body }
+      return yield* endpoint.answer(message, connection, (messages) =>
+        messages > 1 ? spend(connection, messages - 1) : Effect.void
       )
     }, Effect.scoped)
 
@@ -85,7 +96,8 @@ export const McpRoute = HttpRouter.use(
       yield* Metrics.rateLimitVerdict("flood", spent._tag)
       if (spent._tag === "Limited") {
         record.code = "rate_limited"
-        return tooMany(settings.limits.mcpRequestsPerIpPerMinute, spent.retryAfter)
+        const perMinute = numberText(settings.limits.mcpRequestsPerIpPerMinute)
+        return tooMany(`An address may send ${perMinute} requests a minute here.`, spent.retryAfter)
       }
       const token = bearerOf(request)
       if (token === undefined) return unauthorized(settings.baseUrl)
@@ -94,10 +106,11 @@ export const McpRoute = HttpRouter.use(
       record.accountId = found.value.accountId
       record.connectionId = found.value.id
       if (request.method !== "POST") return rpcRefusal(405, "Send messages with POST.", { allow: "POST" })
-      return yield* answer(request, found.value).pipe(
-        Effect.catchTags({
-          Busy: (failure) => Effect.succeed(bodyRefusal(failure, limit)),
-          BodyFault: (failure) => Effect.succeed(bodyRefusal(failure, limit))
+      const limit = longestBody(found.value, settings.limits.requestBytes)
+      return yield* answer(request, found.value, limit).pipe(
+        Effect.catch((failure) => {
+          if (failure._tag === "TooMuch") record.code = "rate_limited"
+          return Effect.succeed(bodyRefusal(failure, limit))
         })
       )
     })

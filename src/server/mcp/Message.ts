@@ -4,6 +4,7 @@ import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
 import { UnreadJson, type Bounds, type EnvelopeShape, type Most } from "../../domain/json/ParseEnvelope.ts"
 import { numberText } from "../LimitWords.ts"
 import { noArguments, readGiven, type GivenArguments } from "./GivenArguments.ts"
+import type { TooMuch } from "./RequestLimit.ts"
 import type { Tools } from "./Tools.ts"
 
 /** The messages of a batch at most (the library's own bound), and the members of one, and of its params. */
@@ -79,11 +80,11 @@ const callsOf = (body: unknown) =>
  * call is that call's own matter, and told to its model, unless it is that they are no JSON. `admit` is asked once it is
  * known how many messages there are, before the arguments are read.
  */
-export const readMessages = Effect.fnUntraced(function* <E, R>(
+export const readMessages = Effect.fnUntraced(function* (
   text: string,
   tools: Tools,
-  admit: (messages: number) => Effect.Effect<void, E, R>
-): Effect.fn.Return<Messages, Unreadable | E, R> {
+  admit: (messages: number) => Effect.Effect<void, TooMuch>
+): Effect.fn.Return<Messages, Unreadable | TooMuch> {
   const { issue, value: body } = yield* parsed(text, /^\s*\[/.test(text) ? batch : message, bounds)
   if (issue !== undefined) return yield* unreadable(issue)
   yield* admit(Array.isArray(body) ? body.length : 1)

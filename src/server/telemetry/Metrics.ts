@@ -148,7 +148,7 @@ export const requestBegun = (): { readonly end: () => void } => {
 
 /** Counts what the rate limiter said. */
 export const rateLimitVerdict = (
-  requestClass: "read" | "write" | "flood" | "anonymous",
+  requestClass: "read" | "write" | "message" | "flood" | "anonymous",
   verdict: "Admitted" | "Passed" | "Limited" | "Unknown"
 ): Effect.Effect<void> => record(verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase()), 1)
 
