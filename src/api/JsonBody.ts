@@ -35,7 +35,11 @@ export const BodyBounds = Context.Reference<Bounds | undefined>("agent-memory/ap
 })
 
 /** Parses a text in turns, between which others use the processor. */
-const parsed = (text: string, shape: EnvelopeShape, bounds: Bounds | undefined): Effect.Effect<Parsed<unknown>> => {
+export const parsed = (
+  text: string,
+  shape: EnvelopeShape,
+  bounds: Bounds | undefined
+): Effect.Effect<Parsed<unknown>> => {
   const turns = parseInTurns(text, shape, bounds)
   const turn = (): Effect.Effect<Parsed<unknown>> => {
     const { done, value } = turns.next()

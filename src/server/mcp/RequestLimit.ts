@@ -43,8 +43,10 @@ export const makeRequestLimit = (limits: ServiceLimits) => {
     const refusals = senders.map(({ pace, sender }, index) => ({
       sender,
       perMinute: pace.burst,
+      wait: Buckets.wait(pace, ahead[index]!, messages),
       retryAfter: Buckets.retryAfter(pace, ahead[index]!, messages)
     }))
-    return yield* new TooMuch(refusals.reduce((one, other) => (other.retryAfter > one.retryAfter ? other : one)))
+    const { wait: _, ...refusal } = refusals.reduce((one, other) => (other.wait > one.wait ? other : one))
+    return yield* new TooMuch(refusal)
   })
 }
