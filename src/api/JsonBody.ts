@@ -2,8 +2,8 @@ import { Context, Effect, Schema, SchemaIssue, SchemaTransformation } from "effe
 import { HttpApiSchema } from "effect/http-api"
 import type { JsonIssue } from "../domain/json/JsonIssue.ts"
 import { shapeOf } from "../domain/ExactJson.ts"
-import { type Bounds, type EnvelopeShape, parseInTurns } from "../domain/json/ParseEnvelope.ts"
-import type { Parsed } from "../domain/json/JsonIssue.ts"
+import type { Bounds } from "../domain/json/ParseEnvelope.ts"
+import { parseFairly } from "../domain/json/ParseFairly.ts"
 import { print } from "../domain/json/Print.ts"
 
 // The failures of the body's text itself, by the schema issue that stands for them.
@@ -34,20 +34,6 @@ export const BodyBounds = Context.Reference<Bounds | undefined>("agent-memory/ap
   defaultValue: () => undefined
 })
 
-/** Parses a text in turns, between which others use the processor. */
-export const parsed = (
-  text: string,
-  shape: EnvelopeShape,
-  bounds: Bounds | undefined
-): Effect.Effect<Parsed<unknown>> => {
-  const turns = parseInTurns(text, shape, bounds)
-  const turn = (): Effect.Effect<Parsed<unknown>> => {
-    const { done, value } = turns.next()
-    return done ? Effect.succeed(value) : Effect.flatMap(Effect.yieldNow, turn)
-  }
-  return Effect.suspend(turn)
-}
-
 /**
  * A JSON body read and written by the service's own exact codec. The framework sees text; the OpenAPI document shows
  * the schema. Places declared with `exactJson` are `JsonText`, all others plain values. Where no body may come,
@@ -70,7 +56,7 @@ export const jsonBody = <S extends Schema.Top>(schema: S, { whenEmpty = "" } = {
       schema,
       SchemaTransformation.transformEffect<S["Encoded"], string>({
         decode: Effect.fnUntraced(function* (body: string) {
-          const { issue, value } = yield* parsed(body === "" ? whenEmpty : body, shape, yield* BodyBounds)
+          const { issue, value } = yield* parseFairly(body === "" ? whenEmpty : body, shape, yield* BodyBounds)
           if (issue === undefined) return value as S["Encoded"]
           const refusal = new SchemaIssue.InvalidValue({ message: issue.message })
           issues.set(refusal, issue)

@@ -1,7 +1,7 @@
 import { Effect, Schema, SchemaAST } from "effect"
-import { parsed } from "../../api/JsonBody.ts"
 import { invalid, invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { pointerTo } from "../../domain/json/JsonIssue.ts"
+import { parseFairly } from "../../domain/json/ParseFairly.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { Bounds, EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
 import { setMember } from "../../domain/json/ReadTree.ts"
@@ -26,7 +26,7 @@ const unwrap = Effect.fnUntraced(function* (
 ): Effect.fn.Return<unknown, JsonProblem> {
   const text = stringified(value, shape)
   if (text?.[0] !== (shape.kind === "array" ? "[" : "{")) return yield* inside(value, shape, bounds, at)
-  const { issue, value: decoded } = yield* parsed(text, shape, bounds)
+  const { issue, value: decoded } = yield* parseFairly(text, shape, bounds)
   if (issue !== undefined) return yield* jsonProblem(issue, at)
   // A batch may have many such texts, each too short for a turn of its own.
   yield* Effect.yieldNow

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import { parsed } from "../../api/JsonBody.ts"
 import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
+import { parseFairly } from "../../domain/json/ParseFairly.ts"
 import { numberText } from "../LimitWords.ts"
 import type { Tools } from "./Tools.ts"
 
@@ -34,7 +34,7 @@ export const readGiven = Effect.fnUntraced(function* (
   if (tool === undefined) return noArguments
   const longest = tools.longestArguments(tool)
   if (text.length > longest) return faulty(`arguments of ${name} may have ${numberText(longest)} characters.`)
-  const { issue, value } = yield* parsed(text, tool.shape, tools.bounds)
+  const { issue, value } = yield* parseFairly(text, tool.shape, tools.bounds)
   if (issue !== undefined) return { fault: issue }
   // Null is what some clients send for no arguments.
   return value === null ? noArguments : isObject(value) ? { values: value } : faulty(notAnObject(value))

@@ -1,6 +1,6 @@
 import { Data, Effect } from "effect"
-import { parsed } from "../../api/JsonBody.ts"
 import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
+import { parseFairly } from "../../domain/json/ParseFairly.ts"
 import { UnreadJson, type Bounds, type EnvelopeShape, type Most } from "../../domain/json/ParseEnvelope.ts"
 import { numberText } from "../LimitWords.ts"
 import { noArguments, readGiven, type GivenArguments } from "./GivenArguments.ts"
@@ -85,7 +85,7 @@ export const readMessages = Effect.fnUntraced(function* (
   tools: Tools,
   admit: (messages: number) => Effect.Effect<void, TooMuch>
 ): Effect.fn.Return<Messages, Unreadable | TooMuch> {
-  const { issue, value: body } = yield* parsed(text, /^\s*\[/.test(text) ? batch : message, bounds)
+  const { issue, value: body } = yield* parseFairly(text, /^\s*\[/.test(text) ? batch : message, bounds)
   if (issue !== undefined) return yield* unreadable(issue)
   yield* admit(Array.isArray(body) ? body.length : 1)
   const calls: Array<GivenArguments> = []
