@@ -1,5 +1,6 @@
-import { Schema } from "effect"
+import { Schema, SchemaGetter } from "effect"
 import { exactJson } from "../domain/ExactJson.ts"
+import { maxQueryLimit } from "../domain/Limits.ts"
 import { TableName } from "../domain/TableName.ts"
 
 export const tableParams = { table: TableName }
@@ -72,6 +73,18 @@ export const refusedIdempotencyKey = {
     Schema.String.annotate({ description: "Refused: the answer holds a secret, which is never stored." })
   )
 }
+
+/** How many things a page has at most: `limit` in an address. */
+export const PageLimit = Schema.String.check(
+  Schema.makeFilter((text) => /^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= maxQueryLimit, {
+    message: `must be a whole number from 1 to ${maxQueryLimit}`
+  })
+).pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transform(Number),
+    encode: SchemaGetter.transform(String)
+  })
+)
 
 export const filterQuery = {
   filter: Schema.optionalKey(

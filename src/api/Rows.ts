@@ -1,6 +1,6 @@
-import { Schema, SchemaGetter } from "effect"
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { maxKeyNames, maxQueryLimit } from "../domain/Limits.ts"
+import { maxKeyNames } from "../domain/Limits.ts"
 import { bounded } from "../domain/ExactJson.ts"
 import * as P from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
@@ -11,23 +11,13 @@ import {
   IdempotencyKey,
   NewRow,
   OperationResult,
+  PageLimit,
   Patch,
   Row,
   tableParams
 } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
 import { Problems, RequestBody } from "./Requests.ts"
-
-const QueryLimit = Schema.String.check(
-  Schema.makeFilter((text) => /^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= maxQueryLimit, {
-    message: `must be a whole number from 1 to ${maxQueryLimit}`
-  })
-).pipe(
-  Schema.decodeTo(Schema.Int, {
-    decode: SchemaGetter.transform(Number),
-    encode: SchemaGetter.transform(String)
-  })
-)
 
 const NaturalKey = Schema.Union([
   Schema.String,
@@ -114,7 +104,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
           })
         ),
         limit: Schema.optionalKey(
-          QueryLimit.annotate({ description: "At most this many rows, 1 to 1000; 100 when it is not said." })
+          PageLimit.annotate({ description: "At most this many rows, 1 to 1000; 100 when it is not said." })
         )
       },
       success: jsonBody(QueryAnswer),

@@ -9,6 +9,8 @@ import type {
   CreatedApiKey,
   CreatedLink,
   ImportAnswer,
+  KeyPage,
+  KeyQuery,
   QueryLink,
   RowLink,
   Table,
@@ -63,7 +65,10 @@ export interface Links {
 
 /** The account's API keys. Create one named key per application and environment. */
 export interface Keys {
+  /** All keys, the oldest first, and those revoked of late: a request for each 1,000. */
   readonly list: (options?: CallOptions) => Promise<ReadonlyArray<ApiKey>>
+  /** One page of {@link Keys.list}. */
+  readonly page: (query?: KeyQuery, options?: CallOptions) => Promise<KeyPage>
   /**
    * Makes a key with a name of 1 to 80 characters; `api_key` is shown in this answer only. Like a link, it is tried again
    * only when certainly nothing was made.

@@ -4,7 +4,7 @@ import type { AgentMemory } from "./AccountClient.ts"
 import { answer, shapes } from "./Answers.ts"
 import { checkedFilter } from "./Filters.ts"
 import { numberReader } from "./Numbers.ts"
-import { checkApiKey, connectionOf, type ClientOptions } from "./Options.ts"
+import { checkApiKey, connectionOf, type CallOptions, type ClientOptions } from "./Options.ts"
 import { makeRowReader } from "./RowReader.ts"
 import { makeSend } from "./Send.ts"
 import type { StandardSchema } from "./StandardSchema.ts"
@@ -16,6 +16,8 @@ import type {
   CreatedApiKey,
   CreatedLink,
   ImportAnswer,
+  KeyPage,
+  KeyQuery,
   Stored,
   Table,
   Usage
@@ -37,6 +39,10 @@ export const createClient = (options: ClientOptions): AgentMemory => {
   const readNumber = numberReader(options.numbers ?? "number")
   const table = (name: string, schema?: StandardSchema) =>
     makeTable(name, send, makeRowReader(name, readNumber, schema))
+  const keyPage = ({ cursor, limit }: KeyQuery = {}, options?: CallOptions): Promise<KeyPage> => {
+    const query = { cursor, limit: limit?.toString() }
+    return send("keys.list", { query }, options, answer<KeyPage>(shapes.plain, "keys"))
+  }
   return {
     table: table as AgentMemory["table"],
     tables: async (options) => {
@@ -71,9 +77,15 @@ export const createClient = (options: ClientOptions): AgentMemory => {
     },
     keys: {
       list: async (options) => {
-        const read = answer<{ readonly keys: ReadonlyArray<ApiKey> }>(shapes.plain, "keys")
-        return (await send("keys.list", {}, options, read)).keys
+        const keys: Array<ApiKey> = []
+        for (let cursor: string | undefined; ;) {
+          const page = await keyPage(cursor === undefined ? {} : { cursor }, options)
+          keys.push(...page.keys)
+          cursor = page.next_cursor
+          if (cursor === undefined) return keys
+        }
       },
+      page: keyPage,
       create: (name, options) =>
         send("keys.create", { body: { name } }, options, answer<CreatedApiKey>(shapes.plain, "api_key")),
       revoke: async (id, options) => (await send("keys.revoke", { params: { id } }, options, revoked)).revoked

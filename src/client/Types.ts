@@ -164,6 +164,21 @@ export interface ApiKey {
   readonly last_used_at: string | null
 }
 
+/** Which keys to list. */
+export interface KeyQuery {
+  /** 1 to 1000; 1000 when it is not said. */
+  readonly limit?: number
+  /** The `next_cursor` of the page before. */
+  readonly cursor?: string
+}
+
+/** Some keys, the oldest first. `next_cursor` is there, and `has_more` is true, when there are more. */
+export interface KeyPage {
+  readonly keys: ReadonlyArray<ApiKey>
+  readonly has_more?: boolean
+  readonly next_cursor?: string
+}
+
 export interface CreatedApiKey extends ApiKey {
   /** The key itself, shown in this answer only. */
   readonly api_key: string

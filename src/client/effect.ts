@@ -17,6 +17,8 @@ import type {
   CreatedApiKey,
   CreatedLink,
   ImportAnswer,
+  KeyPage,
+  KeyQuery,
   QueryLink,
   RowLink,
   Stored,
@@ -62,7 +64,10 @@ export class AgentMemory extends Context.Service<
       readonly query: (link: QueryLink) => Effect.Effect<CreatedLink, FailureOf<"links", "query">>
     }
     readonly keys: {
+      /** All keys, the oldest first, and those revoked of late: a request for each 1,000. */
       readonly list: Effect.Effect<ReadonlyArray<ApiKey>, FailureOf<"keys", "list">>
+      /** One page of `list`. */
+      readonly page: (query?: KeyQuery) => Effect.Effect<KeyPage, FailureOf<"keys", "list">>
       readonly create: (name: string) => Effect.Effect<CreatedApiKey, FailureOf<"keys", "create">>
       readonly revoke: (id: string) => Effect.Effect<number, FailureOf<"keys", "revoke">>
     }
@@ -80,6 +85,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const { connections, keys, links, tables } = derived
   const readNumber = numberReader(options.numbers ?? "number")
   const table = (name: string, schema?: RowSchema) => makeTable(name, derived, makeRowCodec(name, readNumber, schema))
+  const page = (query: KeyQuery = {}) => keys.list({ query })
   return AgentMemory.of({
     table: table as AgentMemory["Service"]["table"],
     tables: Effect.map(tables.list(), ({ tables }) => tables),
@@ -111,7 +117,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
       })
     },
     keys: {
-      list: Effect.map(keys.list(), ({ keys }) => keys),
+      list: Effect.gen(function* () {
+        const all: Array<ApiKey> = []
+        for (let cursor: string | undefined; ;) {
+          const { keys, next_cursor } = yield* page(cursor === undefined ? {} : { cursor })
+          all.push(...keys)
+          cursor = next_cursor
+          if (cursor === undefined) return all
+        }
+      }),
+      page,
       create: (name) => keys.create({ headers: {}, payload: { name } }),
       revoke: (id) => Effect.map(keys.revoke({ params: { id: KeyId.make(id) } }), ({ revoked }) => revoked)
     },

@@ -26,6 +26,8 @@ export type {
   CreatedLink,
   Filter,
   ImportAnswer,
+  KeyPage,
+  KeyQuery,
   Patch,
   Query,
   QueryAnswer,

@@ -28,6 +28,18 @@ const record = {
 export const ApiKey = Schema.Struct(record).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
+/** Some of an account's keys, the oldest first; `next_cursor` goes on behind them where there are more. */
+export const KeyPage = Schema.Struct({
+  keys: Schema.Array(ApiKey),
+  has_more: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description: "Whether there are more; left out where all keys are here and no page was asked for."
+    })
+  ),
+  next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "Send it as `cursor` for the next page." }))
+})
+export type KeyPage = typeof KeyPage.Type
+
 /** The answer that shows a new key, this once. */
 export const CreatedApiKey = Schema.Struct({ ...record, api_key: Schema.String }).annotate({
   identifier: "CreatedApiKey"

@@ -41,6 +41,8 @@ export type Write =
       readonly replaces: boolean
       /** The one field that is edited, which must hold a string; undefined for the whole row. */
       readonly textField: string | undefined
+      /** The fields are those of an archived version, and the row's history says so. */
+      readonly restores: boolean
     }
   | { readonly action: "import"; readonly tables: ReadonlyMap<string, ReadonlyArray<Row>> }
 

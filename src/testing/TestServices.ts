@@ -18,6 +18,7 @@ export const settingsLayer = (variables: Readonly<Record<string, string>> = {}) 
           LOG_LEVEL: "warn",
           LIMIT_WRITES_PER_MINUTE: "1000000",
           LIMIT_READS_PER_MINUTE: "1000000",
+          LIMIT_KEYS_PER_HOUR: "1000000",
           LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "1000000",
           LIMIT_VERIFIES_PER_IP_PER_HOUR: "1000000",
           LIMIT_REGISTRATIONS_PER_IP_PER_HOUR: "1000000",

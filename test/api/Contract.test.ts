@@ -67,7 +67,7 @@ layer(ServiceLayer)("The derived client", (it) => {
         .pipe(Effect.flip)
       assert.strictEqual(problem._tag, "RowNotFound")
       const refused = yield* clientOf("svc_live_mistyped")
-      assert.strictEqual((yield* Effect.flip(refused.keys.list()))._tag, "Unauthenticated")
+      assert.strictEqual((yield* Effect.flip(refused.keys.list({ query: {} })))._tag, "Unauthenticated")
     })
   )
 
@@ -98,11 +98,11 @@ layer(ServiceLayer)("The derived client", (it) => {
       const { api_key, id } = yield* client.keys.create({ headers: {}, payload: { name: "app" } })
       const app = yield* clientOf(api_key)
       assert.include(
-        (yield* app.keys.list()).keys.map((key) => key.name),
+        (yield* app.keys.list({ query: {} })).keys.map((key) => key.name),
         "app"
       )
       assert.deepStrictEqual(yield* client.keys.revoke({ params: { id } }), { revoked: 1 })
-      assert.strictEqual((yield* Effect.flip(app.keys.list()))._tag, "Unauthenticated")
+      assert.strictEqual((yield* Effect.flip(app.keys.list({ query: {} })))._tag, "Unauthenticated")
     })
   )
 })

@@ -184,7 +184,13 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
     if (isBatched(single)) return rowWrites.write(caller, operationOf(single))
     if (single.action === "restore") return rowWrites.write(caller, single)
     const { fields, updatedAt, ...save } = single
-    const edit = { ...save, updatedAt: Date.parse(updatedAt), fields: text(fields), textField: undefined }
+    const edit = {
+      ...save,
+      updatedAt: Date.parse(updatedAt),
+      fields: text(fields),
+      textField: undefined,
+      restores: false
+    }
     return rowWrites.write(caller, edit)
   }
 

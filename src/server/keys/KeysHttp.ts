@@ -1,7 +1,9 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authentication.ts"
+import { cursorAfter, placeOf } from "../../domain/KeyCursor.ts"
+import { maxQueryLimit } from "../../domain/Limits.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { refuseIdempotencyKey } from "../http/IdempotencyKey.ts"
 import { Keys } from "./Keys.ts"
@@ -14,8 +16,19 @@ export const KeysHttp = HttpApiBuilder.group(
     const notices = yield* Notices
 
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* () {
-        return { keys: yield* keys.list((yield* CurrentKey).accountId) }
+      list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
+        const { accountId } = yield* CurrentKey
+        const after = cursor === undefined ? undefined : Option.getOrUndefined(placeOf(cursor))
+        const most = limit ?? maxQueryLimit
+        const found = yield* keys.list(accountId, { limit: most + 1, after })
+        const page = found.slice(0, most)
+        const hasMore = found.length > most
+        const isPaged = limit !== undefined || cursor !== undefined
+        return {
+          keys: page,
+          ...(isPaged || hasMore ? { has_more: hasMore } : {}),
+          ...(hasMore ? { next_cursor: cursorAfter(page.at(-1)!) } : {})
+        }
       }),
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const { accountId } = yield* CurrentKey

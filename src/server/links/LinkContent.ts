@@ -22,6 +22,13 @@ export type LinkContent =
 /** What a link leads to is gone since, or is something else. */
 export type ContentGone = RowNotFound | FieldNotFound | FieldNotText
 
+/** The answer of every address of a link whose row was deleted. */
+export const rowDeleted = () =>
+  new RowNotFound({
+    detail: "The row was deleted.",
+    hint: "Ask whoever made the link to restore the row; the link works again then, until it expires."
+  })
+
 /** The target of a link to one row. */
 export type RowTarget = Exclude<LinkTarget, { readonly kind: "query" }>
 
@@ -69,7 +76,7 @@ export class LinkContents extends Context.Service<
         const { id, table } = target
         const row = yield* rows.find(accountId, table, id)
         if (Option.isSome(row)) return yield* Effect.fromResult(contentOf(target, row.value))
-        return yield* new RowNotFound({ detail: "The row was deleted.", hint: "Ask the agent to restore it." })
+        return yield* rowDeleted()
       })
 
       return LinkContents.of({ read })

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { invalid } from "../../domain/InvalidPlaces.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { members } from "../../domain/json/Members.ts"
@@ -6,14 +6,13 @@ import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
 import { print } from "../../domain/json/Print.ts"
 import { readTree } from "../../domain/json/ReadTree.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { RateLimited, StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
-import { rowOf, rowText, timeOf, timeText } from "../../domain/Row.ts"
-import { RateLimiter } from "../keys/RateLimiter.ts"
+import { StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
+import { rowOf, rowText, timeOf, timeText, type Row } from "../../domain/Row.ts"
 import type { WriteAnswer } from "../tables/EvaluateWrites.ts"
+import { Rows } from "../tables/Rows.ts"
 import { RowWrites, type Caller } from "../tables/RowWrites.ts"
-import * as Metrics from "../telemetry/Metrics.ts"
 import { Versions } from "../versions/Versions.ts"
-import { contentOf, fieldOf, type RowTarget } from "./LinkContent.ts"
+import { contentOf, fieldOf, rowDeleted, type RowTarget } from "./LinkContent.ts"
 import type { FoundLink } from "./LinksRepo.ts"
 
 /** A link with which a row, or one text field of it, may be edited. */
@@ -48,6 +47,13 @@ const readBody = (body: string, shape: Parameters<typeof parseEnvelope>[1], know
   return Effect.succeed(value as Record<string, unknown>)
 }
 
+/** What a restore makes of the row: the fields of the archived one, or the one text field that the link leads to. */
+const fieldsOf = (target: RowTarget, archived: Row): JsonText | undefined => {
+  if (target.kind === "row") return archived.data
+  const field = fieldOf(archived, target.field)
+  return field?.value[0] === '"' ? JsonText.trusted(`{${field.rawName}:${field.value}}`) : undefined
+}
+
 /** What an account holds is not told to whoever has a link into it. */
 const withoutTotals = <E extends { readonly _tag: string }>(failure: E) =>
   failure instanceof StorageLimit
@@ -63,7 +69,7 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
   make: Effect.gen(function* () {
     const writes = yield* RowWrites
     const versions = yield* Versions
-    const limiter = yield* RateLimiter
+    const rows = yield* Rows
 
     /** What the link leads to after a write, from the write's own answer. */
     const written = ({ target }: EditableLink, { body }: WriteAnswer) =>
@@ -75,18 +81,6 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
       changedBy: { kind: "link", id, name: makerName },
       now: now.getTime(),
       idempotencyKey: undefined
-    })
-
-    /** Spends one of the link's saves of this minute; comes before what is to be saved is read. */
-    const admit = Effect.fn("LinkEdits.admit")(function* ({ accountId, id }: EditableLink) {
-      const verdict = yield* limiter.spend({ accountId, id, class: "write" })
-      yield* Metrics.rateLimitVerdict("write", verdict._tag)
-      if (verdict._tag === "Passed") return
-      return yield* new RateLimited({
-        detail: `This link may save ${verdict.limit} times a minute.`,
-        limit: verdict.limit,
-        retry_after: verdict.retryAfter
-      })
     })
 
     /** Saves `{updated_at, patch}` or, of a whole row, `{updated_at, row}`; refused if the row changed since. */
@@ -115,55 +109,60 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
         updatedAt,
         fields,
         replaces: patch === undefined,
-        textField: isText ? target.field : undefined
+        textField: isText ? target.field : undefined,
+        restores: false
       } as const
       return yield* written(link, yield* writes.write(callerOf(link), operation).pipe(Effect.mapError(withoutTotals)))
     })
 
-    /** Makes an archived version the row again, or its text the text of the link's field. */
+    /** What is kept of the row's past, newest first: nothing of a row that was deleted, whose link has ended with it. */
+    const archive = Effect.fnUntraced(function* ({ accountId, target }: EditableLink) {
+      const row = yield* rows.find(accountId, target.table, target.id)
+      if (Option.isNone(row)) return yield* rowDeleted()
+      return yield* versions.read(accountId, target.table, target.id)
+    })
+
+    /** Makes an archived version the row again, or its text the text of the link's field; not of a row that was deleted. */
     const restore = Effect.fn("LinkEdits.restore")(function* (link: EditableLink, body: string) {
       const { target } = link
       const { version } = yield* readBody(body, plain, ["version"])
       if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 1) {
         return yield* invalid("/version", "must be a whole number from 1")
       }
-      if (target.kind === "row") {
-        return yield* written(link, yield* writes.write(callerOf(link), { action: "restore", id: target.id, version }))
-      }
-      const archived = yield* versions.read(link.accountId, target.table, target.id)
+      const archived = yield* archive(link)
       const found = archived.find((one) => one.version === version)
-      const field = found === undefined ? undefined : fieldOf(found.row, target.field)
-      if (field === undefined || field.value[0] !== '"') {
-        return yield* new VersionNotFound({ detail: "The text has no such version, or it is no longer kept." })
+      const fields = found === undefined ? undefined : fieldsOf(target, found.row)
+      if (fields === undefined) {
+        return yield* new VersionNotFound({ detail: "There is no such version, or it is no longer kept." })
       }
-      const fields = JsonText.trusted(`{${field.rawName}:${field.value}}`)
+      // A save finds live rows only, so that a row that is deleted meanwhile stays so.
       const operation = {
         action: "save",
         id: target.id,
         updatedAt: undefined,
         fields,
-        replaces: false,
-        textField: target.field
+        replaces: target.kind === "row",
+        textField: target.kind === "text" ? target.field : undefined,
+        restores: true
       } as const
-      return yield* written(link, yield* writes.write(callerOf(link), operation))
+      return yield* written(link, yield* writes.write(callerOf(link), operation).pipe(Effect.mapError(withoutTotals)))
     })
 
-    /** `{versions}`, newest first: of a text those in which the field holds one. Who changed it is told by kind alone. */
-    const history = Effect.fn("LinkEdits.history")(function* ({ accountId, target }: EditableLink) {
-      const archived = yield* versions.read(accountId, target.table, target.id)
-      const shown = archived.flatMap(({ archivedAt, changedBy, expiresAt, operation, row, version }) => {
+    /** `{versions}`, newest first: of a text those in which the field holds one. Who changed it is told by kind and name. */
+    const history = Effect.fn("LinkEdits.history")(function* (link: EditableLink) {
+      const { target } = link
+      const shown = (yield* archive(link)).flatMap(({ archivedAt, changedBy, expiresAt, operation, row, version }) => {
         const field = target.kind === "text" ? fieldOf(row, target.field) : undefined
         if (target.kind === "text" && field?.value[0] !== '"') return []
         const { kind, name } = readTree(changedBy.text, Number) as { readonly kind: string; readonly name: string }
-        const changed_by = target.kind === "text" ? { kind } : { kind, name }
         const times = { archived_at: timeText(archivedAt), expires_at: timeText(expiresAt) }
         const content = field === undefined ? { row: rowText(row) } : { value: JsonText.trusted(field.value) }
-        return [{ version, operation, changed_by, ...times, ...content }]
+        return [{ version, operation, changed_by: { kind, name }, ...times, ...content }]
       })
       return JsonText.trusted(print({ versions: shown }))
     })
 
-    return { admit, save, restore, history }
+    return { save, restore, history }
   })
 }) {
   static readonly layer = Layer.effect(LinkEdits, LinkEdits.make)

@@ -1,11 +1,22 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
+import { invalid } from "../../domain/InvalidPlaces.ts"
+import { utf8Length } from "../../domain/json/Utf8.ts"
 import type { CreatedLink, LinkTarget } from "../../domain/Link.ts"
-import { FieldNotFound, FieldNotText, RowNotFound, type Unavailable } from "../../domain/Problem.ts"
+import {
+  FieldNotFound,
+  FieldNotText,
+  RateLimited,
+  RowNotFound,
+  type InvalidRequest,
+  type Unavailable
+} from "../../domain/Problem.ts"
 import { timeText } from "../../domain/Row.ts"
 import { accountOfToken } from "../../domain/Token.ts"
 import { Settings } from "../Config.ts"
+import { transact } from "../sql/SqlFailure.ts"
 import { Rows } from "../tables/Rows.ts"
 import { Tokens } from "../Tokens.ts"
 import { LinksRepo, type FoundLink, type Maker } from "./LinksRepo.ts"
@@ -15,6 +26,12 @@ import { fieldOf } from "./LinkContent.ts"
 export interface LinkMaker extends Maker {
   readonly accountId: AccountId
 }
+
+/** The longest filter, sort and field name that a link keeps, in bytes of UTF-8. */
+const maxLinkBytes = 16_384
+
+const checkLength = (path: string, bytes: number): Effect.Effect<void, InvalidRequest> =>
+  bytes <= maxLinkBytes ? Effect.void : Effect.fail(invalid(path, `must have at most ${maxLinkBytes} bytes in a link`))
 
 /**
  * Short-lived links to what is stored. A link has two tokens, for its page and for its download: random, kept as SHA-256
@@ -26,15 +43,18 @@ export class Links extends Context.Service<
     readonly toRow: (
       maker: LinkMaker,
       target: { readonly table: string; readonly id: string }
-    ) => Effect.Effect<CreatedLink, RowNotFound | Unavailable>
+    ) => Effect.Effect<CreatedLink, RowNotFound | RateLimited | Unavailable>
     readonly toTextField: (
       maker: LinkMaker,
       target: { readonly table: string; readonly id: string; readonly field: string }
-    ) => Effect.Effect<CreatedLink, RowNotFound | FieldNotFound | FieldNotText | Unavailable>
+    ) => Effect.Effect<
+      CreatedLink,
+      RowNotFound | FieldNotFound | FieldNotText | InvalidRequest | RateLimited | Unavailable
+    >
     readonly toQuery: (
       maker: LinkMaker,
       query: Omit<LinkTarget & { readonly kind: "query" }, "kind">
-    ) => Effect.Effect<CreatedLink, Unavailable>
+    ) => Effect.Effect<CreatedLink, InvalidRequest | RateLimited | Unavailable>
     /** The link that a token opens. None tells nothing of why: unknown, over, revoked, or no token at all. */
     readonly open: (token: string) => Effect.Effect<Option.Option<FoundLink>, Unavailable>
     /** Removes links that are over, at most so many; gives how many. */
@@ -48,9 +68,20 @@ export class Links extends Context.Service<
       const rows = yield* Rows
       const random = yield* SecureRandom.SecureRandom
       const tokens = yield* Tokens
+      const sql = yield* SqlClient.SqlClient
       const { baseUrl, limits } = yield* Settings
 
       const make = Effect.fnUntraced(function* ({ accountId, id, kind }: LinkMaker, target: LinkTarget) {
+        yield* repo.lockAccount(accountId)
+        const live = yield* repo.live(accountId)
+        if (live.count >= limits.liveLinks) {
+          return yield* new RateLimited({
+            detail: `The account has ${limits.liveLinks} links that have not expired, which is as many as it may.`,
+            hint: "Wait `retry_after` seconds until one expires, or use a link that was made before.",
+            limit: limits.liveLinks,
+            retry_after: Math.max(1, live.seconds)
+          })
+        }
         const [viewer, download] = [yield* tokens.make(accountId), yield* tokens.make(accountId)]
         const expiresAt = yield* repo.insert({
           accountId,
@@ -68,7 +99,7 @@ export class Links extends Context.Service<
           expires_at: timeText(expiresAt.getTime())
         }
         return created
-      })
+      }, transact(sql))
 
       const rowOf = Effect.fnUntraced(function* (accountId: AccountId, table: string, id: string) {
         const row = yield* rows.find(accountId, table, id)
@@ -88,15 +119,18 @@ export class Links extends Context.Service<
         maker: LinkMaker,
         { field, id, table }: { table: string; id: string; field: string }
       ) {
+        yield* checkLength("/field", utf8Length(field))
         const found = fieldOf(yield* rowOf(maker.accountId, table, id), field)
         if (found === undefined) return yield* new FieldNotFound({ detail: "The row has no field of this name." })
         if (found.value[0] !== '"') return yield* new FieldNotText({ detail: "The field holds no string." })
         return yield* make(maker, { kind: "text", table, id, field })
       })
 
-      const toQuery: Links["Service"]["toQuery"] = Effect.fn("Links.toQuery")((maker, query) =>
-        make(maker, { kind: "query", ...query })
-      )
+      const toQuery: Links["Service"]["toQuery"] = Effect.fn("Links.toQuery")(function* (maker, query) {
+        yield* checkLength("/filter", query.filter?.bytes ?? 0)
+        yield* checkLength("/sort", utf8Length(query.sort ?? ""))
+        return yield* make(maker, { kind: "query", ...query })
+      })
 
       const open = Effect.fn("Links.open")(function* (token: string) {
         const accountId = accountOfToken(token)

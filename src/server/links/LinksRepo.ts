@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import { targetOf, targetText, type LinkTarget } from "../../domain/Link.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { makeLockAccount } from "../sql/LockAccount.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 /** Who makes a link, which ends with it: a key, or the connection of an MCP client. */
@@ -38,6 +39,12 @@ export interface FoundLink {
 export class LinksRepo extends Context.Service<
   LinksRepo,
   {
+    /** Makes the account's other new links wait until the transaction ends. */
+    readonly lockAccount: (accountId: AccountId) => Effect.Effect<unknown, Unavailable>
+    /** How many links of the account are in force, and in how many seconds the first of them expires. */
+    readonly live: (
+      accountId: AccountId
+    ) => Effect.Effect<{ readonly count: number; readonly seconds: number }, Unavailable>
     /** Gives when the link will be over. */
     readonly insert: (link: NewLink) => Effect.Effect<Date, Unavailable>
     /** The link with a token of this hash: none when there is none, or it is over, or what made it. */
@@ -50,6 +57,18 @@ export class LinksRepo extends Context.Service<
     LinksRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+
+      const lockAccount = makeLockAccount(sql)
+
+      const live = Effect.fn("LinksRepo.live")(function* (accountId: AccountId) {
+        const found = yield* sql<{ count: number; seconds: number }>`
+          SELECT count(*)::integer AS count,
+            coalesce(ceil(extract(epoch FROM min(expires_at) - memory_now())), 0)::integer AS seconds
+          FROM links
+          WHERE account_id = ${accountId} AND expires_at > (SELECT memory_now())
+        `
+        return found[0]!
+      }, refine)
 
       const insert = Effect.fn("LinksRepo.insert")(function* (link: NewLink) {
         const made = yield* sql<{ expires_at: Date }>`
@@ -113,7 +132,7 @@ export class LinksRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return LinksRepo.of({ insert, find, prune })
+      return LinksRepo.of({ lockAccount: (accountId) => refine(lockAccount(accountId)), live, insert, find, prune })
     })
   )
 }

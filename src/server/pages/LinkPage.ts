@@ -105,7 +105,15 @@ export const linkGonePage = (detail: string): string =>
   notice(
     "What this link showed is gone",
     `<p>${escapeHtml(detail)}</p>
-<p>Deleted rows are kept for a while and can be restored. Ask the agent that sent the link to bring it back.</p>`
+<p>Deleted rows are kept for a while, but not shown or restored through links. Ask the agent that sent the link to bring it back; the link works again then, until it expires.</p>`
+  )
+
+/** The page of a link that was opened too often in a minute. */
+export const linkLimitedPage = (detail: string, seconds: string): string =>
+  notice(
+    "Try again in a moment",
+    `<p>${escapeHtml(detail)}</p>
+<p>It opens again in ${escapeHtml(seconds)} ${seconds === "1" ? "second" : "seconds"}. Nothing is lost.</p>`
   )
 
 /** The page while the service can't look. */

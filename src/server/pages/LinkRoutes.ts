@@ -11,6 +11,8 @@ import { answer } from "../http/Answer.ts"
 import { bytesFault, encodingFault } from "../http/BodyFaults.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { renderProblem, type Problem } from "../http/RenderProblem.ts"
+import { rateLimited, type RequestClass } from "../keys/Admission.ts"
+import { RateLimiter } from "../keys/RateLimiter.ts"
 import { LinkContents, type LinkContent } from "../links/LinkContent.ts"
 import { dataText } from "../links/LinkData.ts"
 import { attachment, downloadOf } from "../links/LinkDownload.ts"
@@ -18,7 +20,8 @@ import { isEditable, LinkEdits, type EditableLink } from "../links/LinkEdits.ts"
 import { Links } from "../links/Links.ts"
 import type { FoundLink } from "../links/LinksRepo.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
-import { linkGonePage, linkLaterPage, linkOverPage, linkPage } from "./LinkPage.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { linkGonePage, linkLaterPage, linkLimitedPage, linkOverPage, linkPage } from "./LinkPage.ts"
 import { contentSecurityPolicy, privatePageHeaders } from "./Page.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -50,12 +53,10 @@ const readOnly = () =>
 const failurePage = (failure: Problem & { readonly detail?: string | undefined }) =>
   Effect.map(renderProblem(failure), (rendered) => {
     const { status } = failure
-    if (status === 503) {
-      return HttpServerResponse.setHeader(
-        html(linkLaterPage(), 503),
-        "retry-after",
-        rendered.headers["retry-after"] ?? "1"
-      )
+    if (status === 503 || status === 429) {
+      const seconds = rendered.headers["retry-after"] ?? "1"
+      const text = status === 503 ? linkLaterPage() : linkLimitedPage(failure.detail ?? "", seconds)
+      return HttpServerResponse.setHeader(html(text, status), "retry-after", seconds)
     }
     return failure.code === "not_found" ? html(linkOverPage(), 404) : html(linkGonePage(failure.detail ?? ""), 404)
   })
@@ -81,6 +82,7 @@ export const LinkRoutes = HttpRouter.use(
     const links = yield* Links
     const contents = yield* LinkContents
     const edits = yield* LinkEdits
+    const limiter = yield* RateLimiter
     const random = yield* SecureRandom.SecureRandom
     const pulse = yield* DatabasePulse
     const capacity = yield* Capacity
@@ -88,13 +90,17 @@ export const LinkRoutes = HttpRouter.use(
     // White space and escapes make a body larger than the row that it is.
     const maxBody = Math.min(limits.requestBytes, 4 * limits.rowBytes + 65_536)
 
-    const openedLink = Effect.fnUntraced(function* (side: "viewer" | "download") {
+    /** The link of an address, once a request of its class was spent of the link and its account. */
+    const openedLink = Effect.fnUntraced(function* (side: "viewer" | "download", spends: RequestClass) {
       const { token = "" } = yield* HttpRouter.params
       const found = yield* links.open(token)
-      const link = Option.filter(found, ({ isViewer }) => isViewer === (side === "viewer"))
-      if (Option.isNone(link)) return link
+      if (Option.isNone(found) || found.value.isViewer !== (side === "viewer")) return yield* over()
+      const link = found.value
       const record = yield* CurrentRequest
-      record.accountId = link.value.accountId
+      record.accountId = link.accountId
+      const verdict = yield* limiter.spend({ accountId: link.accountId, id: link.id, class: spends })
+      yield* Metrics.rateLimitVerdict(spends, verdict._tag)
+      if (verdict._tag === "Limited") return yield* rateLimited(verdict, "link", "")
       return link
     })
 
@@ -102,18 +108,21 @@ export const LinkRoutes = HttpRouter.use(
 
     /** A route of data: its failures are problems. */
     const route = <E extends Problem, R>(
-      side: "viewer" | "download",
+      spends: RequestClass,
       respond: (link: FoundLink) => Effect.Effect<Response, E, R>
     ) =>
-      Effect.gen(function* () {
-        const link = yield* openedLink(side)
-        if (Option.isNone(link)) return yield* over()
-        return yield* respond(link.value)
-      }).pipe(pulse.guard, Effect.catch(renderProblem), Effect.scoped)
+      Effect.flatMap(openedLink("viewer", spends), respond).pipe(
+        pulse.guard,
+        Effect.catch(renderProblem),
+        Effect.scoped
+      )
 
     /** A route of links whose content has versions: that of a query has none. */
-    const ofRow = <E extends Problem, R>(respond: (link: EditableLink) => Effect.Effect<Response, E, R>) =>
-      route("viewer", (link): Effect.Effect<Response, E | NotFound, R> =>
+    const ofRow = <E extends Problem, R>(
+      spends: RequestClass,
+      respond: (link: EditableLink) => Effect.Effect<Response, E, R>
+    ) =>
+      route(spends, (link): Effect.Effect<Response, E | NotFound, R> =>
         isEditable(link)
           ? respond(link)
           : Effect.fail(new NotFound({ detail: "The result of a query has no versions." }))
@@ -147,27 +156,25 @@ export const LinkRoutes = HttpRouter.use(
       "GET",
       "/view/:token",
       Effect.gen(function* () {
-        const link = yield* openedLink("viewer")
-        if (Option.isNone(link)) return yield* over()
-        const content = yield* contents.read(link.value)
+        const link = yield* openedLink("viewer", "read")
+        const content = yield* contents.read(link)
         const { token } = yield* HttpRouter.params
         const nonce = Buffer.from(yield* Effect.orDie(random.randomBytes(16))).toString("base64")
-        return html(linkPage(link.value, content, `/view/${token}`, nonce), 200, nonce)
+        return html(linkPage(link, content, `/view/${token}`, nonce), 200, nonce)
       }).pipe(pulse.guard, Effect.catch(failurePage), Effect.scoped)
     )
 
     yield* router.add(
       "GET",
       "/view/:token/data",
-      route("viewer", (link) => Effect.map(contents.read(link), (content) => dataOf(link, content)))
+      route("read", (link) => Effect.map(contents.read(link), (content) => dataOf(link, content)))
     )
 
     /** People follow these addresses too, so that a browser gets a refusal as a page. */
     const file = (side: "viewer" | "download") =>
       Effect.gen(function* () {
-        const link = yield* openedLink(side)
-        if (Option.isNone(link)) return yield* over()
-        const { body, contentType, name } = downloadOf(yield* contents.read(link.value))
+        const link = yield* openedLink(side, "read")
+        const { body, contentType, name } = downloadOf(yield* contents.read(link))
         const headers = { "content-disposition": attachment(name) }
         return HttpServerResponse.uint8Array(Buffer.from(body), { contentType, headers })
       }).pipe(
@@ -185,17 +192,16 @@ export const LinkRoutes = HttpRouter.use(
     yield* router.add(
       "GET",
       "/view/:token/versions",
-      ofRow((link) => Effect.map(edits.history(link), (versions) => answer(versions)))
+      ofRow("read", (link) => Effect.map(edits.history(link), (versions) => answer(versions)))
     )
 
     yield* router.add(
       "PATCH",
       "/view/:token",
       route(
-        "viewer",
+        "write",
         Effect.fnUntraced(function* (link) {
           if (!isEditable(link)) return yield* Effect.fail(readOnly())
-          yield* edits.admit(link)
           const saved = yield* Effect.result(edits.save(link, yield* bodyText(link)))
           if (Result.isSuccess(saved)) return dataOf(link, saved.success)
           if (saved.failure._tag !== "EditConflict") return yield* saved.failure
@@ -208,9 +214,8 @@ export const LinkRoutes = HttpRouter.use(
     yield* router.add(
       "POST",
       "/view/:token/restore",
-      ofRow((link) =>
-        edits.admit(link).pipe(
-          Effect.andThen(bodyText(link)),
+      ofRow("write", (link) =>
+        bodyText(link).pipe(
           Effect.flatMap((body) => edits.restore(link, body)),
           Effect.map((content) => dataOf(link, content))
         )

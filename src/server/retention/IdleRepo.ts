@@ -113,19 +113,25 @@ export class IdleRepo extends Context.Service<
         return { places: found, idle: found.filter((one) => one.idle) }
       }, refine)
 
-      // A bucket that is spent of meanwhile is waited for, and then no longer idle.
+      // A bucket that is locked is just being spent of, and so not idle. To wait for it, with others locked already, could
+      // be to wait in a circle.
       const removeBuckets = Effect.fn("IdleRepo.removeBuckets")(function* (places: ReadonlyArray<BucketPlace>) {
         const removed = yield* sql<{ count: number }>`
-          WITH removed AS (
-            DELETE FROM key_buckets b
-            USING unnest(
+          WITH idle AS (
+            SELECT b.account_id, b.key_id, b.class
+            FROM unnest(
               ${texts(places.map((place) => place.accountId))}::text[],
               ${texts(places.map((place) => place.keyId))}::text[],
               ${texts(places.map((place) => place.class))}::text[]
             ) AS x (account_id, key_id, class)
+            JOIN key_buckets b ON b.account_id = x.account_id AND b.key_id = x.key_id AND b.class = x.class
             LEFT JOIN api_keys k ON k.account_id = x.account_id AND k.key_id = x.key_id
-            WHERE b.account_id = x.account_id AND b.key_id = x.key_id AND b.class = x.class
-              AND (b.tat <= memory_now() - interval '1 hour' OR k.revoked_at IS NOT NULL)
+            WHERE b.tat <= (SELECT memory_now() - interval '1 hour') OR k.revoked_at IS NOT NULL
+            FOR UPDATE OF b SKIP LOCKED
+          ), removed AS (
+            DELETE FROM key_buckets b
+            USING idle
+            WHERE b.account_id = idle.account_id AND b.key_id = idle.key_id AND b.class = idle.class
             RETURNING b.key_id
           )
           SELECT count(*)::integer AS count FROM removed

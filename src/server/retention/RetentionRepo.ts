@@ -2,6 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { bigint, texts } from "../sql/Params.ts"
+import { makeLockAccount } from "../sql/LockAccount.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 /** How long things are kept, and how many of them one statement may touch. */
@@ -53,13 +54,6 @@ export class RetentionRepo extends Context.Service<
         Effect.map((rows) => rows[0]!.granted),
         refine
       )
-
-      const lockAccount = Effect.fn("RetentionRepo.lockAccount")(function* (accountId: string) {
-        const found = yield* sql<{ revision: bigint }>`
-          SELECT revision FROM accounts WHERE account_id = ${accountId} FOR NO KEY UPDATE
-        `
-        return found[0] === undefined ? undefined : Number(found[0].revision)
-      }, refine)
 
       // The time is read in a subquery: compared with a volatile function, no index would be used.
       const findVersions = Effect.fn("RetentionRepo.findVersions")(function* (
@@ -184,7 +178,16 @@ export class RetentionRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return RetentionRepo.of({ tryLock, lockAccount, findVersions, removeVersions, findRecords, removeRecords })
+      const lockAccount = makeLockAccount(sql)
+
+      return RetentionRepo.of({
+        tryLock,
+        lockAccount: (accountId) => refine(lockAccount(accountId)),
+        findVersions,
+        removeVersions,
+        findRecords,
+        removeRecords
+      })
     })
   )
 }

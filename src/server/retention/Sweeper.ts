@@ -4,6 +4,7 @@ import type { Unavailable } from "../../domain/Problem.ts"
 import { Accounts } from "../accounts/Accounts.ts"
 import { Sessions } from "../accounts/Sessions.ts"
 import { Settings } from "../Config.ts"
+import { Keys } from "../keys/Keys.ts"
 import { Links } from "../links/Links.ts"
 import { Clients } from "../oauth/Clients.ts"
 import { ClientTokens } from "../oauth/ClientTokens.ts"
@@ -20,6 +21,7 @@ export type SweepKind =
   | "tables"
   | "sign_ins"
   | "key_buckets"
+  | "api_keys"
   | "links"
   | "sessions"
   | "oauth_clients"
@@ -72,6 +74,7 @@ export class Sweeper extends Context.Service<
       const idle = yield* IdleRepo
       const accounts = yield* Accounts
       const links = yield* Links
+      const keys = yield* Keys
       const sessions = yield* Sessions
       const clients = yield* Clients
       const codes = yield* Codes
@@ -92,6 +95,7 @@ export class Sweeper extends Context.Service<
           tables: 0,
           sign_ins: 0,
           key_buckets: 0,
+          api_keys: 0,
           links: 0,
           sessions: 0,
           oauth_clients: 0,
@@ -183,6 +187,7 @@ export class Sweeper extends Context.Service<
             )
           ),
           sweepAll("sign_ins", accounts.prune),
+          sweepAll("api_keys", keys.prune(pace.rows)),
           sweepAll("links", links.prune(pace.rows)),
           sweepAll("sessions", sessions.prune(pace.rows)),
           sweepAll("oauth_clients", clients.prune(pace.rows)),

@@ -172,7 +172,7 @@ const save = (write: Write & { action: "save" }, context: WriteContext, at: stri
   if (refused !== undefined) return Result.fail(refused)
   const data = replaces ? fields.data : merge(stored.data, membersByName(fields.data))
   if (data.text !== stored.data.text) {
-    context.workspace.replace(row, data, "update", context.changedBy, context.now)
+    context.workspace.replace(row, data, write.restores ? "restore" : "update", context.changedBy, context.now)
   }
   return answer(`{"row":${rowText(row.row).text}}`)
 }

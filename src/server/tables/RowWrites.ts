@@ -63,6 +63,8 @@ interface Save {
   readonly replaces: boolean
   /** The one field that is edited, which must hold a string; undefined for the whole row. */
   readonly textField: string | undefined
+  /** The fields are those of an archived version, and the row's history says so. */
+  readonly restores: boolean
 }
 
 /** An operation on its own: those of a batch, the restore of an archived version, and the edit of a row that was read. */

@@ -4,11 +4,13 @@ import { Array, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ApiKey } from "../../../src/domain/Key.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
-import { DatabaseLayer } from "../../support/Database.ts"
+import { DatabaseLayer, setClock } from "../../support/Database.ts"
 import { newAccount, settingsLayer } from "../../support/SignInServices.ts"
 
 const TestLayer = Keys.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(DatabaseLayer, NodeCrypto.layer, settingsLayer({ LIMIT_ACTIVE_KEYS: "5" })))
+  Layer.provideMerge(
+    Layer.mergeAll(DatabaseLayer, NodeCrypto.layer, settingsLayer({ LIMIT_ACTIVE_KEYS: "5", LIMIT_KEYS_PER_HOUR: "8" }))
+  )
 )
 
 layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Keys", (it) => {
@@ -59,6 +61,31 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Keys", (
       assert.isTrue(Result.isFailure(yield* Effect.result(keys.create(accountId, "still five"))))
       yield* keys.revoke(accountId, made[1]?.success.id ?? "")
       yield* keys.create(accountId, "room again")
+    })
+  )
+
+  it.effect("makes no more keys in an hour than are allowed, however many are revoked in between", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const keys = yield* Keys
+      const accountId = yield* newAccount
+      const makeAndRevoke = Effect.gen(function* () {
+        const { id } = yield* keys.create(accountId, "short-lived")
+        yield* keys.revoke(accountId, id)
+      })
+      yield* Effect.all(Array.makeBy(7, () => makeAndRevoke))
+      yield* setClock("30 minutes")
+      yield* makeAndRevoke
+      const refused = yield* Effect.flip(keys.create(accountId, "one too many"))
+      assert.deepInclude(refused, { code: "rate_limited", status: 429, limit: 8 })
+      const { retry_after } = refused as { readonly retry_after: number }
+      assert.isAtMost(retry_after, 1800)
+      assert.isAbove(retry_after, 1700)
+      yield* keys.issue(accountId, "a sign-in is never refused")
+      yield* setClock("61 minutes")
+      yield* Effect.all(Array.makeBy(6, () => makeAndRevoke))
+      assert.deepInclude(yield* Effect.flip(keys.create(accountId, "again")), { code: "rate_limited" })
+      yield* setClock("0 seconds")
     })
   )
 

@@ -1,15 +1,18 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Terminal } from "../../support/Captured.ts"
-import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
+import { AccountId } from "../../../src/domain/Account.ts"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { Links } from "../../../src/server/links/Links.ts"
+import { DatabaseLayer, DatabaseUrl, setClock } from "../../support/Database.ts"
 import { call } from "../../support/ServiceProcess.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { newKey, overBoth, revoke, signIn, startTwo } from "../instances/TwoInstances.ts"
 import { assertProblem, jsonOf, wire } from "../wire/Wire.ts"
-import { save, withRow } from "./LinkCalls.ts"
+import { makeLinks, save, withRow } from "./LinkCalls.ts"
 
 layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }))("A link's limits", (it) => {
-  it.effect("count its saves by themselves, and nothing that only reads", () =>
+  it.effect("count its saves by themselves", () =>
     Effect.gen(function* () {
       const { links, textLinks, updated_at } = yield* withRow('{"n":1,"t":"a"}')
       const edit = `{"updated_at":"${updated_at}","patch":{}}`
@@ -18,10 +21,30 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }
       assertProblem(refused, 429, "rate_limited")
       assert.match(refused.headers["retry-after"] ?? "", /^[1-9]\d*$/)
       assertProblem(yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' }), 429, "rate_limited")
-      for (let times = 0; times < 10; times++) assert.strictEqual((yield* wire("GET", links.view)).status, 200)
+      assert.strictEqual((yield* wire("GET", links.view)).status, 200)
       const other = yield* textLinks("t")
       const saved = yield* save(other.view, `{"updated_at":"${updated_at}","patch":{"t":"a"}}`)
       assert.strictEqual(saved.status, 200)
+    })
+  )
+
+  it.effect("count what is read through it, at each of its addresses, as reads of the link", () =>
+    Effect.gen(function* () {
+      const { links, textLinks } = yield* withRow('{"n":1,"t":"a"}')
+      for (const path of ["", "/data", "/versions", "/download"]) {
+        assert.strictEqual((yield* wire("GET", links.view + path)).status, 200)
+      }
+      for (const path of [`${links.view}/data`, `${links.view}/versions`, links.download]) {
+        const refused = yield* wire("GET", path)
+        assertProblem(refused, 429, "rate_limited")
+        assert.include(refused.text, "This link may send 4 reads a minute.")
+        assert.match(refused.headers["retry-after"] ?? "", /^[1-9]\d*$/)
+      }
+      const page = yield* wire("GET", links.view)
+      assert.strictEqual(page.status, 429)
+      assert.match(page.headers["retry-after"] ?? "", /^[1-9]\d*$/)
+      assert.include(page.text, "Try again in a moment")
+      assert.strictEqual((yield* wire("GET", (yield* textLinks("t")).download)).status, 200)
     })
   )
 
@@ -36,6 +59,96 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }
     })
   )
 })
+
+layer(serviceLayer({ LIMIT_READS_PER_MINUTE: "4", LIMIT_ACCOUNT_READS_PER_MINUTE: "6" }))(
+  "Links of an account",
+  (it) => {
+    it.effect("P44 spend what the account may read, however many there are", () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const made = [yield* makeLinks(key, "query", { table: "a" }), yield* makeLinks(key, "query", { table: "b" })]
+        const statuses: Array<number> = []
+        for (let times = 0; times < 3; times++) {
+          for (const { download } of made) statuses.push((yield* wire("GET", download)).status)
+        }
+        assert.deepStrictEqual(statuses, [200, 200, 200, 200, 429, 429])
+      })
+    )
+  }
+)
+
+layer(serviceLayer({ LIMIT_LIVE_LINKS: "3", LIMIT_STORAGE_BYTES: "100" }), { excludeTestServices: true })(
+  "A link",
+  (it) => {
+    it.effect("is one of so many that an account has, and another is made when the first has expired", () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const make = wire("POST", "/v1/_query_links", { key, body: '{"table":"notes"}' })
+        const made = yield* Effect.all([make, make, make, make, make, make], { concurrency: "unbounded" })
+        assert.lengthOf(
+          made.filter(({ status }) => status === 200),
+          3
+        )
+        const refused = yield* make
+        assertProblem(refused, 429, "rate_limited")
+        assert.include(refused.text, "3 links that have not expired")
+        assert.isAbove(Number(refused.headers["retry-after"]), 3500)
+        yield* setClock("61 minutes")
+        assert.strictEqual((yield* make).status, 200)
+        yield* setClock("0 minutes")
+      })
+    )
+
+    it.effect("holds at most 16 KB of filter or sort, by whichever door it is made", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const links = yield* Links
+        const maker = { kind: "key", accountId: AccountId.make(accountId), id: "key" } as const
+        const query = { table: "notes", filter: undefined, sort: undefined, limit: 1 }
+        const filter = JsonText.trusted(`{"n":"${"é".repeat(8188)}"}`)
+        yield* links.toQuery(maker, { ...query, filter })
+        const longer = JsonText.trusted(`{"n":"${"é".repeat(8189)}"}`)
+        for (const [member, value] of [
+          ["filter", longer],
+          ["sort", "s".repeat(16_385)]
+        ] as const) {
+          const refused = yield* Effect.flip(links.toQuery(maker, { ...query, [member]: value }))
+          assert.deepInclude(refused, { code: "invalid_request" })
+          assert.include(JSON.stringify(refused), `/${member}`)
+        }
+      })
+    )
+
+    it.effect("tells no totals of the account when there is no room for what is saved or restored", () =>
+      Effect.gen(function* () {
+        const { id, key, links, textLinks, updated_at } = yield* withRow(
+          '{"t":"a long text of some fifty bytes, which goes"}'
+        )
+        yield* wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"t":"b"}}` })
+        const filled = yield* wire("POST", "/v1/other", { key, body: `{"n":"${"x".repeat(75)}"}` })
+        assert.strictEqual(filled.status, 201, filled.text)
+        const { view } = yield* textLinks("t")
+        const data = jsonOf<{ updated_at: string }>(yield* wire("GET", `${view}/data`))
+        const edit = `{"updated_at":"${data.updated_at}","patch":{"t":"${"y".repeat(40)}"}}`
+        const refusals = [
+          yield* save(view, edit),
+          yield* save(links.view, edit),
+          yield* wire("POST", `${view}/restore`, { body: '{"version":1}' }),
+          yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' })
+        ]
+        assert.notStrictEqual(data.updated_at, updated_at)
+        for (const refused of refusals) {
+          assertProblem(refused, 413, "storage_limit")
+          assert.deepInclude(jsonOf<object>(refused), {
+            detail: "The account has no room for a longer text.",
+            limit: 100,
+            current: 100
+          })
+        }
+      })
+    )
+  }
+)
 
 layer(serviceLayer({ LOG_LEVEL: "trace", LOG_FORMAT: "json" }).pipe(Layer.provideMerge(Terminal.layer)))(
   "A link's tokens",

@@ -194,7 +194,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
     })
   )
 
-  it.effect("list and restore a row's versions, a deleted row's too", () =>
+  it.effect("list and restore a row's versions, and nothing of a row that was deleted", () =>
     Effect.gen(function* () {
       const { id, key, links, updated_at } = yield* withRow('{"n":1.0}')
       yield* save(links.view, `{"updated_at":"${updated_at}","patch":{"n":2}}`)
@@ -205,10 +205,36 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       const gone = yield* wire("GET", links.view)
       assert.strictEqual(gone.status, 404)
       assert.include(gone.text, "The row was deleted.")
+      assert.include(gone.text, "not shown or restored through links")
+      const past = yield* wire("GET", `${links.view}/versions`)
+      assertProblem(past, 404, "row_not_found")
+      assert.notInclude(past.text, '"n"')
+      assertProblem(yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' }), 404, "row_not_found")
+      assert.strictEqual(jsonOf<{ count: number }>(yield* wire("GET", "/v1/notes/count", { key })).count, 0)
+      yield* wire("POST", "/v1/notes/restore", { key, body: `{"id":"${id}","version":2}` })
       assertProblem(yield* wire("POST", `${links.view}/restore`, { body: '{"version":9}' }), 404, "version_not_found")
       const restored = yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' })
       assert.strictEqual(restored.status, 200, restored.text)
       assert.include(restored.text, '"n":1.0}')
+      const latest = jsonOf<{ versions: ReadonlyArray<{ operation: string }> }>(
+        yield* wire("GET", `${links.view}/versions`)
+      )
+      assert.strictEqual(latest.versions[0]?.operation, "restore")
+    })
+  )
+
+  it.effect("tell a text's versions with who changed it, and none of a row that was deleted", () =>
+    Effect.gen(function* () {
+      const { id, key, textLinks } = yield* withRow('{"t":"a"}')
+      const { view } = yield* textLinks("t")
+      yield* wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"t":"b"}}` })
+      const history = Effect.map(wire("GET", `${view}/versions`), (answer) =>
+        jsonOf<{ versions: ReadonlyArray<{ changed_by: object }> }>(answer)
+      )
+      assert.deepStrictEqual((yield* history).versions[0]?.changed_by, { kind: "key", name: "test" })
+      yield* wire("DELETE", "/v1/notes", { key, body: `{"filter":{"id":"${id}"}}` })
+      assertProblem(yield* wire("GET", `${view}/versions`), 404, "row_not_found")
+      assertProblem(yield* wire("POST", `${view}/restore`, { body: '{"version":1}' }), 404, "row_not_found")
     })
   )
 

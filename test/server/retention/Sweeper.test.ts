@@ -86,6 +86,55 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
     })
   )
 
+  it.effect("keeps an idle bucket that a transaction is spending of, without waiting for it", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const { accountId } = yield* newWriter
+      const { spend } = yield* RateLimiter
+      const [spent, swept] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const request = { accountId: AccountId.make(accountId), id: "connection", class: "read" } as const
+      yield* spend(request)
+      yield* setClock("2 hours")
+      const spending = Effect.gen(function* () {
+        const other = yield* SqlClient.SqlClient
+        yield* other`
+          UPDATE key_buckets SET tat = memory_now() + interval '30 seconds' WHERE account_id = ${accountId}
+        `.pipe(
+          Effect.andThen(Deferred.succeed(spent, undefined)),
+          Effect.andThen(Deferred.await(swept)),
+          other.withTransaction
+        )
+      }).pipe(Effect.provide(yield* secondPool))
+      const fiber = yield* Effect.forkChild(spending)
+      yield* Deferred.await(spent)
+      assert.strictEqual((yield* sweep).removed.key_buckets, 0)
+      yield* Deferred.succeed(swept, undefined)
+      yield* Fiber.join(fiber)
+      assert.strictEqual((yield* sweep).removed.key_buckets, 0)
+      assert.strictEqual(yield* countOf("key_buckets", accountId), 2)
+    })
+  )
+
+  it.effect("removes keys 90 days after they were revoked, and no other", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const keys = yield* Keys
+      const accountId = AccountId.make((yield* newWriter).accountId)
+      const [active] = yield* keys.list(accountId)
+      const revoked = yield* keys.create(accountId, "revoked")
+      yield* keys.revoke(accountId, revoked.id)
+      yield* setClock("89 days 23 hours")
+      assert.strictEqual((yield* sweep).removed.api_keys, 0)
+      assert.lengthOf(yield* keys.list(accountId), 2)
+      yield* setClock("90 days 1 second")
+      assert.isAtLeast((yield* sweep).removed.api_keys, 1)
+      assert.deepStrictEqual(
+        (yield* keys.list(accountId)).map(({ id }) => id),
+        [active!.id]
+      )
+    })
+  )
+
   it.effect("removes browser sessions after their days, and none before", () =>
     Effect.gen(function* () {
       yield* setClock("0 days")
@@ -144,7 +193,8 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
       // The link, the bucket of its address and the one of its sender.
       assert.deepInclude((yield* sweep).removed, { sign_ins: 3, key_buckets: 0 })
       yield* setClock("2 hours")
-      assert.strictEqual((yield* sweep).removed.key_buckets, 2)
+      // Those of the two connections, and the account's own.
+      assert.strictEqual((yield* sweep).removed.key_buckets, 3)
       assert.strictEqual((yield* sql`SELECT FROM magic_links`).length, 0)
       assert.strictEqual((yield* sql`SELECT FROM sign_in_buckets`).length, 0)
     })

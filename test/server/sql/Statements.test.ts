@@ -22,6 +22,7 @@ const crossing: Readonly<Record<string, string>> = {
   "ConnectionsRepo.prune": "a sweep removes the connections that are over, each by its whole primary key",
   "TokensRepo.prune": "a sweep removes the tokens that have been over the longest, each by its whole primary key",
   "LinksRepo.prune": "a sweep removes the links that have been over the longest, each by its whole primary key",
+  "KeysRepo.prune": "a sweep removes the keys that were revoked the longest ago, each by its whole primary key",
   "SessionsRepo.prune": "a sweep removes the sessions that have been over the longest, each by its whole primary key",
   "Totals.count": "the front page counts what all accounts hold together",
   "RecountRepo.accounts": "a recount walks over all accounts, a page at a time"

@@ -84,7 +84,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     413: ["POST", "/v1/_import", `{"tables":{"notes":[${imported(tooLarge)}]}}`]
   }),
   "tables.usage": everyV1([200, ["GET", "/v1/_usage"]]),
-  "keys.list": everyV1([200, ["GET", "/v1/_keys"]]),
+  "keys.list": everyV1([200, ["GET", "/v1/_keys"]], { 400: ["GET", "/v1/_keys?limit=0"] }),
   "keys.create": everyV1([201, ["POST", "/v1/_keys", '{"name":"ci"}']], {
     400: ["POST", "/v1/_keys", '{"name":""}']
   }),

@@ -20,7 +20,7 @@ export const explain = (failure: Exclude<Answer<unknown>, { readonly kind: "ok" 
 
 const waiting = ({ seconds: left, status }: Extract<Failure, { readonly kind: "wait" }>): string =>
   status === 429
-    ? `That was quick: this link has reached its saves for a minute. Try again in ${seconds(left)}.`
+    ? `That was quick: this link was used as often as it may be in a minute. Try again in ${seconds(left)}.`
     : `The service is busy or being restarted. Try again in ${seconds(left)}.`
 
 const refused = ({ problem }: Extract<Failure, { readonly kind: "refused" }>): string => {
