@@ -55,7 +55,7 @@ export class KeysRepo extends Context.Service<
       const list = SqlSchema.findAll({
         Request: Schema.Struct({
           accountId: AccountId,
-          createdAt: Schema.Date,
+          createdAt: Schema.Int,
           id: Schema.String,
           rows: Schema.Int
         }),
@@ -63,7 +63,8 @@ export class KeysRepo extends Context.Service<
         execute: ({ accountId, createdAt, id, rows }) => sql`
           SELECT key_id AS id, account_id, name, prefix, '*' AS scope, revoked_at, created_at, last_used_at
           FROM api_keys
-          WHERE account_id = ${accountId} AND (created_at, key_id) > (${createdAt}, ${id})
+          WHERE account_id = ${accountId} 
+            AND (created_at, key_id) > (timestamptz 'epoch' + ${createdAt}::float8 * interval '1 millisecond', ${id})
           ORDER BY created_at, key_id
           LIMIT ${rows}
         `
@@ -136,7 +137,7 @@ export class KeysRepo extends Context.Service<
 
       return KeysRepo.of({
         list: (accountId, after, rows) =>
-          refine(list({ accountId, createdAt: new Date(after?.createdAt ?? 0), id: after?.id ?? "", rows })),
+          refine(list({ accountId, createdAt: after?.createdAt ?? 0, id: after?.id ?? "", rows })),
         lockAccount: (accountId) => refine(lockAccount(accountId)),
         waitFor: (accountId, most) =>
           refine(
