@@ -131,6 +131,23 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "3" }), { excludeTestServices: true }
     })
   )
 
+  it.effect("of an add in a batch that was refused may be used again", () =>
+    Effect.gen(function* () {
+      const { accountId, apiKey: key } = yield* newAccount
+      const operations = [
+        { action: "add", row: { a: 1 }, idempotencyKey: "again" },
+        { action: "update_row", id: "none", patch: {} }
+      ]
+      const refused = yield* request("POST", "/v1/notes/batch", { key, body: JSON.stringify({ operations }) })
+      assert.strictEqual(refused.status, 404)
+      const stored = yield* send(key, "notes", '{"a":1}', "again")
+      assert.strictEqual(stored.status, 201)
+      assert.isFalse(isReplayed(stored))
+      assert.strictEqual(yield* count(key), 1)
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
   it.effect("of an add in a batch and of an add alone are one", () =>
     Effect.gen(function* () {
       const { accountId, apiKey: key } = yield* newAccount
