@@ -169,6 +169,22 @@ layer(serviceLayer(), { excludeTestServices: true })("Narrowed connections", (it
     })
   )
 
+  it.effect("give links that end as soon as they do", () =>
+    Effect.gen(function* () {
+      const { apiKey: key, token } = yield* newConnection()
+      const { row } = yield* done(token, "add", { table: "notes", row: { text: "mine" } })
+      const link = yield* done(token, "open_row", { table: "notes", id: (row as { id: string }).id })
+      const paths = [link["viewer_url"], link["download_url"]].map((url) => new URL(url as string).pathname)
+      const statuses = Effect.forEach(paths, (path) => Effect.map(request("GET", path), ({ status }) => status))
+      assert.deepStrictEqual(yield* statuses, [200, 200])
+      const listed = bodyOf<{ connections: ReadonlyArray<{ id: string }> }>(
+        yield* request("GET", "/v1/_connections", { key })
+      )
+      yield* request("DELETE", `/v1/_connections/${listed.connections[0]!.id}`, { key })
+      assert.deepStrictEqual(yield* statuses, [404, 404])
+    })
+  )
+
   it.effect("43 make links to their own tables, and no others", () =>
     Effect.gen(function* () {
       const { full, id } = yield* withSecret

@@ -63,4 +63,20 @@ layer(serviceLayer(), { excludeTestServices: true })("What is kept of clients", 
       assert.lengthOf(left, 100)
     })
   )
+
+  it.effect("38 counts no connection that has ended, however lately it was used", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [person, client] = [yield* newPerson, yield* newClient()]
+      const kept = yield* connect(person, client)
+      yield* sql`
+        INSERT INTO connections
+          (account_id, connection_id, client_id, client_name, resource, scope, access, created_at, last_used_at, expires_at)
+        SELECT ${person.accountId}, 'ended ' || n, 'c', 'c', 'r', 's', 'full', memory_now(), memory_now(), memory_now()
+        FROM generate_series(1, 100) AS n
+      `
+      yield* connect(person, client)
+      assert.strictEqual((yield* callMcp(kept.access_token)).status, 200)
+    })
+  )
 })
