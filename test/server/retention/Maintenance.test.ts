@@ -44,6 +44,19 @@ layer(Layer.provideMerge(MaintenanceRepo.layer, retentionLayer()), { excludeTest
       })
     )
 
+    it.effect("lets a turn be taken though the last one began later than now, as the clock was set back since", () =>
+      Effect.gen(function* () {
+        yield* setClock("60 days")
+        const repo = yield* MaintenanceRepo
+        assert.isTrue(yield* repo.claim("recount", 1440))
+        yield* repo.finish("recount")
+        yield* setClock("50 days")
+        assert.isTrue(yield* repo.claim("recount", 1440))
+        yield* repo.finish("recount")
+        assert.isFalse(yield* repo.claim("recount", 1440))
+      })
+    )
+
     it.effect("sweeps and recounts in the background, beginning some time after the start", () =>
       Effect.gen(function* () {
         yield* setClock("100 days")

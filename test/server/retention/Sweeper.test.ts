@@ -319,6 +319,29 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
     })
   )
 
+  it.effect("sweeps the other accounts although one can't be swept, and that one once it can", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const sql = yield* SqlClient.SqlClient
+      const [broken, other] = [yield* newWriter, yield* newWriter]
+      for (const { add, patch } of [broken, other]) {
+        const { id } = yield* add({ n: 0 })
+        yield* patch(id, { n: 1 })
+        // The one that can't be swept has the oldest versions.
+        yield* setClock("1 hour")
+      }
+      yield* setClock("31 days")
+      const account = sql.literal(`'${broken.accountId}'`)
+      yield* sql`ALTER TABLE accounts ADD CONSTRAINT no_sweep CHECK (account_id <> ${account} OR version_bytes > 0)`
+      assert.strictEqual((yield* sweep).removed.versions, 1)
+      assert.deepStrictEqual(yield* versionsOf(other.accountId), [])
+      assert.deepStrictEqual(yield* versionsOf(broken.accountId), [1])
+      yield* sql`ALTER TABLE accounts DROP CONSTRAINT no_sweep`
+      assert.strictEqual((yield* sweep).removed.versions, 1)
+      yield* assertExact
+    })
+  )
+
   it.effect("leaves exact counters, and soon, when it is interrupted", () =>
     Effect.gen(function* () {
       yield* setClock("0 days")
