@@ -215,6 +215,17 @@ layer(serviceLayer())("A write that fails", (it) => {
     )
   )
 
+  it.effect("is not repeated where its answer holds a secret and the service or a gateway lost track of it", () =>
+    withClient((_, { apiKey, baseUrl }) =>
+      withFaults({ faults: [unavailable, gateway], target: baseUrl }, async (url, seen) => {
+        const { keys } = createClient({ apiKey, baseUrl: url })
+        assert.strictEqual((await failed(keys.create("app"))).status, 503)
+        assert.strictEqual((await failed(keys.create("app"))).status, 502)
+        assert.lengthOf(seen, 2)
+      })
+    )
+  )
+
   it.effect("makes one key when the connection is reset after it was made", () =>
     withClient((memory, { apiKey, baseUrl }) =>
       withFaults({ faults: [{ kind: "reset after" }], target: baseUrl }, async (url) => {
