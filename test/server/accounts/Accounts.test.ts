@@ -219,4 +219,16 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
       yield* setClock("0 seconds")
     })
   )
+
+  it.effect("sends no more than 5 links at once to an address that asked for none in hours", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const address = newEmail()
+      yield* request(address)
+      yield* setClock("20 hours")
+      yield* Effect.forEach(Array.range(1, 5), () => request(address))
+      assert.deepInclude(yield* Effect.flip(request(address)), { code: "rate_limited", limit: 5 })
+      yield* setClock("0 seconds")
+    })
+  )
 })
