@@ -48,6 +48,14 @@ describe("A shared room", () => {
     })
   )
 
+  it.effect("lets an account use as much as it leaves free, and no more", () =>
+    Effect.gen(function* () {
+      const room = make(100, 60)
+      assert.isTrue((yield* begun(room.take("one", 50))).isGranted())
+      assert.isFalse((yield* begun(room.take("one", 1))).isGranted())
+    })
+  )
+
   it.effect("serves other accounts while one waits for its own share", () =>
     Effect.gen(function* () {
       const room = make(100, 30)

@@ -192,4 +192,18 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       }
     })
   )
+
+  it.effect("of dry runs name 500 rows, and say that there are more only where there are", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const dryRun = Effect.map(done(token, "delete", { table: "t", filter: { g: 1 }, dryRun: true }), (answer) => {
+        const { has_more, ids, matched } = answer as { has_more: boolean; ids: ReadonlyArray<string>; matched: number }
+        return [matched, ids.length, has_more]
+      })
+      yield* addRows(token, 500)
+      assert.deepStrictEqual(yield* dryRun, [500, 500, false])
+      yield* addRows(token, 1)
+      assert.deepStrictEqual(yield* dryRun, [501, 500, true])
+    })
+  )
 })

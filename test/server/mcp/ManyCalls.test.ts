@@ -37,6 +37,22 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "60 seconds" })("Man
     })
   )
 
+  it.effect("are carried out one after another", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const pairs = Array.from({ length: 10 }, (_, n) => [
+        `{"name":"add","arguments":{"table":"t","row":{"n":${n}}}}`,
+        '{"name":"count","arguments":{"table":"t"}}'
+      ])
+      const answers = yield* several(token, pairs.flat())
+      const counts = answers.filter((_, index) => index % 2 === 1).map(({ result }) => result.content[0]!.text)
+      assert.deepStrictEqual(
+        counts,
+        pairs.map((_, n) => `{"count":${n + 1}}`)
+      )
+    })
+  )
+
   it.effect("refuse an argument that would be lost on its way", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { backup, backupRow } from "../../support/Backups.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { bodyOf, newAccount, request, serviceLayer, type Answer } from "../../support/TestService.ts"
 
@@ -52,6 +53,25 @@ layer(serviceLayer(variables), { excludeTestServices: true })("A batch", (it) =>
       assert.deepStrictEqual(results[5]!.result, { deleted: 1 })
       const query = bodyOf<{ rows: ReadonlyArray<unknown> }>(yield* request("GET", "/v1/notes", { key }))
       assert.deepStrictEqual(query.rows, results[3]!.result["rows"])
+    })
+  )
+
+  it.effect("finds the rows of each filter, also where two filters differ in nothing but a time", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const times = ["2020-01-01T00:00:00.000Z", "2021-01-01T00:00:00.000Z"]
+      const rows = times.map((created, n) => backupRow(n, "", { created }))
+      yield* request("POST", "/v1/_import", { key, body: backup({ notes: rows }) })
+      const answer = yield* batch(
+        key,
+        times.map((created_at, n) => ({ action: "update_where", filter: { created_at }, patch: { n } }))
+      )
+      assert.strictEqual(answer.status, 200, answer.text)
+      const { rows: stored } = JSON.parse(yield* rowsOf(key)) as { rows: ReadonlyArray<Record<string, unknown>> }
+      assert.deepStrictEqual(
+        stored.map(({ created_at, n }) => [created_at, n]),
+        times.map((created_at, n) => [created_at, n])
+      )
     })
   )
 

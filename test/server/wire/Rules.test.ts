@@ -61,6 +61,17 @@ layer(serviceLayer())("The rules of rows:", (it) => {
     )
   }
 
+  it.effect("a patch of several rows may not hold the id of one of them", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const rows = [yield* add(key, { k: 1 }), yield* add(key, { k: 1 })]
+      const patch = { a: 1, id: rows[0]!.id }
+      const answer = yield* post(key, "/update_where", { filter: { k: 1 }, patch, allowMultiple: true })
+      assert.deepStrictEqual(pathsOf(assertProblem(answer, 400, "reserved_field")), ["/patch/id"])
+      assert.deepStrictEqual(yield* rowsOf(key), rows)
+    })
+  )
+
   it.effect("a row that was read can be sent back, whole", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
