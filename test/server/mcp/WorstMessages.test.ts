@@ -1,0 +1,129 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
+import { DatabaseUrl } from "../../support/Database.ts"
+import { call, startService, type ServiceProcess } from "../../support/ServiceProcess.ts"
+import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { narrowed } from "./Listing.ts"
+import { rpc } from "./Messages.ts"
+
+const mib = 1_048_576
+const largest = 8 * mib
+
+/** How long the process was blocked at most since it was last asked, and what it used. */
+const monitored = Effect.fnUntraced(function* (service: ServiceProcess) {
+  const before = service.output().length
+  yield* service.signal("SIGUSR2")
+  yield* waitUntil(() => /loop .*\n/.test(service.output().slice(before)), 10_000)
+  const found = /loop (.*)\n/.exec(service.output().slice(before))
+  return JSON.parse(found![1]!) as { readonly blocked: number; readonly bytes: number }
+})
+
+/** A body of so many bytes at most: a piece as often as it fits between the ends. */
+const filled = (head: string, piece: string, tail: string, size = largest) =>
+  head + piece.repeat(Math.floor((size - head.length - tail.length) / piece.length)).replace(/,$/, "") + tail
+
+const called = (tool: string, args: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":{"table":"t",${args}`
+const pinged = '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":'
+const deep = "[".repeat(30_000) + "]".repeat(30_000)
+const operation = { action: "add", row: { a: "x".repeat(60_000) } }
+
+/** Bodies of a connection that may do everything, with the status and a word of their answers. */
+const bodies: Readonly<Record<string, readonly [body: string, status: number, word: string]>> = {
+  "a ping of zeros": [filled(`${pinged}[`, "0,", "]}}"), 400, "-32600"],
+  "a ping of lists": [filled(`${pinged}[`, "[],", "]}}"), 400, "-32600"],
+  "30,000 levels": [filled(`${pinged}["`, "x", `",${deep}]}}`), 400, "-32700"],
+  "a method of escapes": [filled('{"jsonrpc":"2.0","id":1,"method":"', "\\u0061", '"}'), 400, "-32600"],
+  "a batch of small messages": [filled("[", "{},", "]"), 400, "-32600"],
+  "members of a message": [filled('{"jsonrpc":"2.0"', ',"\\u0061":0', "}"), 400, "-3260"],
+  "arguments of 30,000 levels": [filled(called("batch", '"operations":["'), "x", `",${deep}]}}}`), 200, "isError"],
+  "operations that are zeros": [filled(called("batch", '"operations":['), "0,", "]}}}"), 200, "isError"],
+  "operations in a text": [filled(called("batch", '"operations":"['), "{},", ']"}}}'), 200, "isError"],
+  "words to find a memory by": [
+    filled(called("remember_code", '"title":"a","content":"b","tags":['), '"",', "]}}}"),
+    200,
+    "isError"
+  ],
+  "a filter of zeros": [filled(called("query", '"filter":{"a":['), "0,", "]}}}}"), 200, "isError"],
+  "no JSON at all": [filled("{", '"\\', ""), 400, "-32700"],
+  "a hundred lists of tools": [
+    JSON.stringify(Array.from({ length: 100 }, (_, id) => rpc("tools/list", undefined, id))),
+    200,
+    "list_tables"
+  ],
+  "the largest legal call": [
+    JSON.stringify(
+      rpc("tools/call", {
+        name: "batch",
+        arguments: { table: "t", dryRun: true, operations: Array.from({ length: 100 }, () => operation) }
+      })
+    ),
+    200,
+    "has_more"
+  ]
+}
+
+layer(serviceLayer(), { excludeTestServices: true, timeout: "90 seconds" })("The worst message", (it) => {
+  const start = Effect.gen(function* () {
+    const { url } = yield* DatabaseUrl
+    const service = yield* startService({
+      DATABASE_URL: url,
+      BASE_URL: "http://localhost:3000",
+      NODE_OPTIONS: `--max-semi-space-size=4 --import=${new URL("../../support/LoopMonitor.ts", import.meta.url).href}`
+    })
+    return service
+  })
+
+  it.effect("blocks nobody for long, and takes no more than five times its size", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("full")
+      const { apiKey } = yield* newAccount
+      const service = yield* start
+      const send = (body: string) =>
+        call(`${service.url}/mcp`, { key: token, body, headers: { accept: "application/json" } })
+      // What runs for the first time is slow, and stays in memory.
+      for (const method of ["ping", "tools/list"]) yield* send(JSON.stringify(rpc(method)))
+      yield* send(`${called("batch", '"operations":[]')}}}}`)
+      const worse: Array<string> = []
+      for (const [name, [body, status, word]] of Object.entries(bodies)) {
+        yield* monitored(service)
+        const before = yield* monitored(service)
+        const [answer, other] = yield* Effect.all([send(body), call(`${service.url}/v1/_usage`, { key: apiKey })], {
+          concurrency: "unbounded"
+        })
+        const { blocked, bytes } = yield* monitored(service)
+        assert.strictEqual(other.status, 200, name)
+        assert.strictEqual(answer.status, status, `${name} ${answer.text.slice(0, 300)}`)
+        assert.include(answer.text, word, `${name} ${answer.text.slice(0, 300)}`)
+        const used = bytes - before.bytes
+        if (blocked >= 200 || used > 5 * body.length + 8 * mib) worse.push(`${name}: ${blocked} ms, ${used} bytes`)
+      }
+      assert.deepStrictEqual(worse, [])
+    })
+  )
+
+  it.effect("of a connection that may only read is refused unread, and others are answered meanwhile", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("read")
+      const { apiKey } = yield* newAccount
+      const service = yield* start
+      const ping = filled(`${pinged}[`, "0,", "]}}")
+      yield* monitored(service)
+      const answers = yield* Effect.forEach(
+        [1, 2, 3, 4, 5],
+        () =>
+          Effect.all([
+            call(`${service.url}/mcp`, { key: token, body: ping }),
+            call(`${service.url}/v1/_usage`, { key: apiKey })
+          ]),
+        { concurrency: "unbounded" }
+      )
+      for (const [refused, other] of answers) {
+        assert.strictEqual(refused.status, 413)
+        assert.strictEqual(other.status, 200)
+      }
+      assert.isBelow((yield* monitored(service)).blocked, 200)
+    })
+  )
+})
