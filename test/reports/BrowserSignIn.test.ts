@@ -39,13 +39,16 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
       assert.lengthOf(keys.keys, 1)
       assert.lengthOf(yield* sql`SELECT FROM browser_sessions`, 0)
 
-      // Even if she opens the link of the mail that the attacker had sent, it is her own browser that it signs in.
+      // Even if she opens the link of another mail that the attacker asks for, it is her own browser that it signs in.
+      assert.strictEqual((yield* askForCode(attacker, victim)).status, 303)
+      const late = yield* nextMail
       const hers = newVisitor()
-      assert.strictEqual((yield* hers.post("/sign-in", { token: prepared.token })).headers["location"], "/connections")
+      assert.strictEqual((yield* hers.post("/sign-in", { token: late.token })).headers["location"], "/connections")
       assert.isTrue(hers.cookies.has(session))
       for (const attempt of [
         attacker.get("/sign-in/code"),
-        attacker.post("/sign-in/code", { code: prepared.code }),
+        attacker.post("/sign-in/code", { code: late.code }),
+        attacker.post("/sign-in", { token: late.token }),
         attacker.post("/sign-in", { token: prepared.token })
       ]) {
         const answer = yield* attempt
