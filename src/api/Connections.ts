@@ -1,17 +1,17 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Connection } from "../domain/Connection.ts"
-import { Unavailable } from "../domain/Problem.ts"
+import { InvalidRequest, Unavailable } from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
 import { jsonBody } from "./JsonBody.ts"
-import { Problems } from "./Requests.ts"
+import { Problems, RequestBody } from "./Requests.ts"
 
 /** The clients that were let in at the consent page. */
 export class ConnectionsApi extends HttpApiGroup.make("connections")
   .add(
     HttpApiEndpoint.get("list", "/_connections", {
       success: jsonBody(Schema.Struct({ connections: Schema.Array(Connection) })),
-      error: Unavailable
+      error: [InvalidRequest, Unavailable]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List connections",
@@ -21,7 +21,7 @@ export class ConnectionsApi extends HttpApiGroup.make("connections")
     HttpApiEndpoint.delete("revoke", "/_connections/:id", {
       params: { id: Schema.String },
       success: jsonBody(Schema.Struct({ revoked: Schema.Natural })),
-      error: Unavailable
+      error: [InvalidRequest, Unavailable]
     })
       .annotate(CallClass, "write")
       .annotateMerge(
@@ -33,6 +33,7 @@ export class ConnectionsApi extends HttpApiGroup.make("connections")
         })
       )
   )
+  .middleware(RequestBody)
   .middleware(Authentication)
   .middleware(Problems)
   .prefix("/v1")

@@ -1,5 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { exactJson } from "../domain/ExactJson.ts"
+import { isWordForNone } from "../domain/IdempotencyKey.ts"
 import { maxQueryLimit } from "../domain/Limits.ts"
 import { TableName } from "../domain/TableName.ts"
 
@@ -54,8 +55,12 @@ export const OperationResult = exactJson(
 /** An idempotency key: a repeated request with the same key gets the first answer again and writes nothing. */
 export const IdempotencyKey = Schema.String.check(
   // As a quoted string it is the key between the quotes.
-  Schema.isPattern(/^(?:"[\x20-\x7e]{1,255}"|[\x20-\x7e]{1,255})$/, {
-    message: "must be 1 to 255 printable ASCII characters"
+  Schema.isPattern(/^(?:"[\x20\x21\x23-\x7e]{1,255}"|[\x20\x21\x23-\x7e][\x20-\x7e]{0,254})$/, {
+    message: "must be one key of 1 to 255 printable ASCII characters"
+  }),
+  Schema.makeFilter((key) => !isWordForNone(key.replaceAll('"', "")), {
+    message:
+      "is a word for nothing, which would make all such writes one; leave it out, or send a new key with each write"
   })
 )
 

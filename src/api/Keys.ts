@@ -48,7 +48,6 @@ export class KeysApi extends HttpApiGroup.make("keys")
         P.Unavailable
       ]
     })
-      .middleware(RequestBody)
       .annotate(CallClass, "write")
       .annotateMerge(
         OpenApi.annotations({
@@ -61,7 +60,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
     HttpApiEndpoint.delete("revoke", "/_keys/:id", {
       params: { id: KeyId },
       success: jsonBody(Schema.Struct({ revoked: Schema.Natural })),
-      error: P.Unavailable
+      error: [P.InvalidRequest, P.Unavailable]
     })
       .annotate(CallClass, "write")
       .annotateMerge(
@@ -73,6 +72,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
         })
       )
   )
+  .middleware(RequestBody)
   .middleware(Authentication)
   .middleware(Problems)
   .prefix("/v1")

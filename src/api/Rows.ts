@@ -43,7 +43,7 @@ const DeleteAnswer = Schema.Struct({ deleted: Schema.Natural })
 export const RestoreRequest = Schema.Struct({
   id: Schema.String,
   version: Schema.Number.check(
-    Schema.makeFilter((version) => Number.isSafeInteger(version) && version >= 1, {
+    Schema.makeFilter((version) => Number.isInteger(version) && version >= 1, {
       message: "must be a whole number from 1",
       toJsonSchema: () => ({ type: "integer", minimum: 1 })
     })

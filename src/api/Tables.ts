@@ -36,7 +36,7 @@ export class TablesApi extends HttpApiGroup.make("tables")
   .add(
     HttpApiEndpoint.get("list", "/_tables", {
       success: jsonBody(Schema.Struct({ tables: Schema.Array(TableEntry) })),
-      error: P.Unavailable
+      error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List tables",
@@ -45,7 +45,7 @@ export class TablesApi extends HttpApiGroup.make("tables")
     ),
     HttpApiEndpoint.get("export", "/_export", {
       success: jsonBody(AccountRows),
-      error: P.Unavailable
+      error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Export all rows",
@@ -73,7 +73,6 @@ export class TablesApi extends HttpApiGroup.make("tables")
         P.Unavailable
       ]
     })
-      .middleware(RequestBody)
       .annotate(CallClass, "write")
       .annotate(BodySize, "import")
       .annotateMerge(
@@ -87,7 +86,7 @@ export class TablesApi extends HttpApiGroup.make("tables")
       ),
     HttpApiEndpoint.get("usage", "/_usage", {
       success: jsonBody(Usage),
-      error: P.Unavailable
+      error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Show usage and limits",
@@ -97,6 +96,7 @@ export class TablesApi extends HttpApiGroup.make("tables")
       })
     )
   )
+  .middleware(RequestBody)
   .middleware(Authentication)
   .middleware(Problems)
   .prefix("/v1")

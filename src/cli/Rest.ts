@@ -106,7 +106,7 @@ interface Problem {
   readonly hint?: string
   readonly code?: string
   readonly request_id?: string
-  readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }>
+  readonly errors?: ReadonlyArray<{ readonly parameter?: string; readonly path?: string; readonly message: string }>
 }
 
 /** A refusal in words: what, where in the request, what to do, and the request's id for the service's log. */
@@ -120,7 +120,7 @@ export const refusal = ({ body, status }: Reply): Stopped => {
   const { code, detail, errors = [], hint, request_id, title } = problem
   const lines = [
     `The service refused: ${detail ?? title ?? `HTTP ${status}`}${code === undefined ? "" : ` (${code})`}`,
-    ...errors.map(({ message, path }) => `  ${path} ${message}`),
+    ...errors.map(({ message, parameter = "", path = "" }) => `  ${parameter}${path} ${message}`),
     ...(hint === undefined ? [] : [hint]),
     ...(request_id === undefined ? [] : [`Request ${request_id}`])
   ]

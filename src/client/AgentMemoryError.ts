@@ -40,9 +40,13 @@ export type ClientCode = "invalid_options" | "invalid_response" | "invalid_row" 
 
 export type ErrorCode = ProblemCode | ClientCode
 
-/** One place of a request that was refused: a JSON Pointer (RFC 6901) into the body, or a parameter's name. */
+/**
+ * One place of a request that was refused: `path` is a JSON Pointer (RFC 6901) into the body, `parameter` the name of a
+ * parameter or header. With both, the pointer leads into the JSON value of the parameter.
+ */
 export interface FieldIssue {
-  readonly path: string
+  readonly parameter?: string
+  readonly path?: string
   readonly message: string
 }
 

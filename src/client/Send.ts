@@ -126,6 +126,6 @@ const checkedKey = (key: string = newIdempotencyKey()): string => {
   throw new AgentMemoryError({
     code: "invalid_request",
     detail: `idempotencyKey ${message}.`,
-    errors: [{ path: "idempotency-key", message }]
+    errors: [{ parameter: "idempotency-key", message }]
   })
 }

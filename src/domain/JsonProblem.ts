@@ -1,4 +1,4 @@
-import { invalid } from "./InvalidPlaces.ts"
+import { fieldIssue, invalid } from "./InvalidPlaces.ts"
 import type { JsonIssue } from "./json/JsonIssue.ts"
 import { DuplicateField, InvalidJson, InvalidRequest, TooDeep } from "./Problem.ts"
 
@@ -6,7 +6,7 @@ export type JsonProblem = DuplicateField | InvalidJson | InvalidRequest | TooDee
 
 /** The refusal that text which is not acceptable JSON deserves. `at` is where the text stands in the request. */
 export const jsonProblem = (issue: JsonIssue, at: string): JsonProblem => {
-  const members = { detail: issue.message, errors: [{ path: at + issue.pointer, message: issue.message }] }
+  const members = { detail: issue.message, errors: [fieldIssue(at + issue.pointer, issue.message)] }
   switch (issue.code) {
     case "invalid_json":
       return new InvalidJson(members)

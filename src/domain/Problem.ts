@@ -22,8 +22,15 @@ const declare = <const Code extends string, const Status extends number>(
   title
 })
 
-/** One place of a request that was refused: `path` is a JSON Pointer (RFC 6901) into the body, or the parameter's name. */
-export const FieldIssue = Schema.Struct({ path: Schema.String, message: Schema.String })
+/**
+ * One place of a request that was refused: `path` is a JSON Pointer (RFC 6901) into the body, `parameter` the name of a
+ * query or path parameter or of a header. With both, the pointer leads into the JSON value of the parameter.
+ */
+export const FieldIssue = Schema.Struct({
+  parameter: Schema.optionalKey(Schema.String),
+  path: Schema.optionalKey(Schema.String),
+  message: Schema.String
+})
 export type FieldIssue = typeof FieldIssue.Type
 
 const errors = { errors: Schema.optionalKey(Schema.Array(FieldIssue)) }

@@ -58,12 +58,13 @@ const parameterFormat = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: le
 
 /**
  * The places where a value does not fit a schema, with a few words each; the first 20 of them. A place is a JSON Pointer
- * into the body, or the name of the parameter or header.
+ * into the body, or the name of a parameter or header.
  */
 export const fieldIssues = (issue: SchemaIssue.Issue, part: "body" | "parameters"): ReadonlyArray<FieldIssue> =>
   (part === "body" ? bodyFormat : parameterFormat)(issue)
     .issues.slice(0, maxIssues)
     .map(({ message, path }) => {
-      const pointer = pointerTo((path ?? []).map(tokenOf))
-      return { path: part === "body" ? pointer : pointer.slice(1), message: shorten(message, maxMessage) }
+      const tokens = (path ?? []).map(tokenOf)
+      const place = part === "body" ? { path: pointerTo(tokens) } : { parameter: shorten(String(tokens[0]), 100) }
+      return { ...place, message: shorten(message, maxMessage) }
     })

@@ -9,6 +9,6 @@ export const refuseIdempotencyKey = (headers: { readonly "idempotency-key"?: str
         new InvalidRequest({
           detail: "This operation takes no Idempotency-Key: its answer holds a secret, which is never stored.",
           hint: "Send the request without it. Doing it twice makes two, and either works.",
-          errors: [{ path: "idempotency-key", message: "is not taken here" }]
+          errors: [{ parameter: "idempotency-key", message: "is not taken here" }]
         })
       )

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { isWithin, type Network } from "./ClientIp.ts"
 import { answerFramingFault } from "./FramingFault.ts"
+import { carryOutInOrder } from "./InOrder.ts"
 
 const maxHeaderBytes = 32_768
 const maxConnections = 10_000
@@ -49,7 +50,7 @@ export const makeNodeServer = (trustedProxies: ReadonlyArray<Network>): Server =
     requestTimeout: 60_000,
     headersTimeout: 20_000,
     connectionsCheckingInterval: 5_000,
-    // Node would refuse with an empty body; without a host there is nothing that local mode lets in.
+    // Node would refuse with an empty body; who must name a host is told so with a problem.
     requireHostHeader: false
   })
   // Whoever stops reading an answer in the middle holds its memory and its database connection.
@@ -59,6 +60,7 @@ export const makeNodeServer = (trustedProxies: ReadonlyArray<Network>): Server =
   server.on("request", ({ headers, socket }) => {
     if (!isWithin(trustedProxies, socket.remoteAddress)) for (const name of traceHeaders) delete headers[name]
   })
+  carryOutInOrder(server)
   const early: Array<[IncomingMessage, ServerResponse]> = []
   const hold = (request: IncomingMessage, response: ServerResponse) => void early.push([request, response])
   server.on("request", hold)

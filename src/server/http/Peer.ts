@@ -1,3 +1,4 @@
+import { IncomingMessage } from "node:http"
 import { Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { isLoopbackHost, type Settings } from "../Config.ts"
@@ -10,6 +11,16 @@ export const clientOf = (request: HttpServerRequest.HttpServerRequest, settings:
     forwardedFor: request.headers["x-forwarded-for"],
     trustedProxies: settings.trustedProxies
   })
+
+/**
+ * Whether a request names its host in one way. Where it names none, or two, whatever stands before the service may have
+ * read another one (RFC 9112 3.2). HTTP/1.0 knows no hosts.
+ */
+export const namesOneHost = ({ source }: HttpServerRequest.HttpServerRequest): boolean => {
+  if (!(source instanceof IncomingMessage)) return true
+  const { length } = (source.headersDistinct["host"] ?? []).filter((host) => host !== "")
+  return length === 1 || (length === 0 && source.httpVersion === "1.0")
+}
 
 const hostOf = (request: HttpServerRequest.HttpServerRequest): string =>
   (request.headers["host"] ?? "").replace(/:\d*$/, "")

@@ -24,7 +24,7 @@ export const ProblemsLayer = Layer.effect(
         if (HttpApiError.HttpApiSchemaError.is(error)) {
           return hidesBody && error.kind === "Payload"
             ? renderProblem(invalidToken())
-            : renderProblem(schemaProblem(error))
+            : renderProblem(schemaProblem(error, operation === "rows.batch"))
         }
         return isProblem(error) ? renderProblem(error) : Effect.die(error)
       }

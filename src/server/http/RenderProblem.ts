@@ -63,17 +63,24 @@ const bodyProblem = (issue: JsonIssue): Problem => {
   }
 }
 
+/** Names the operation of a batch that is at fault, by its index, where the place is in one. */
+const inOperation = (problem: Problem, path = ""): Problem => {
+  const index = /^\/operations\/(\d+)/.exec(path)?.[1]
+  return index === undefined ? problem : Object.assign(problem, { operation: Number(index) })
+}
+
 /** What a request that does not fit its endpoint's schemas is refused with; a response that does not is our own fault. */
-export const schemaProblem = (error: HttpApiError.HttpApiSchemaError): Problem => {
+export const schemaProblem = (error: HttpApiError.HttpApiSchemaError, isBatch: boolean): Problem => {
   switch (error.kind) {
     case "Body":
     case "ResponseHeaders":
       return internalError()
     case "Payload": {
       const issue = jsonIssueOf(error.cause.issue)
-      if (issue !== undefined) return bodyProblem(issue)
+      if (issue !== undefined) return inOperation(bodyProblem(issue), isBatch ? issue.pointer : "")
       const errors = fieldIssues(error.cause.issue, "body")
-      return errors[0]?.path === "/table" ? invalidTableName(errors) : invalidPlaces(errors)
+      if (errors[0]?.path === "/table") return invalidTableName(errors)
+      return inOperation(invalidPlaces(errors), isBatch ? errors[0]?.path : "")
     }
     case "Params":
       return invalidTableName(fieldIssues(error.cause.issue, "parameters"))

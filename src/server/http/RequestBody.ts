@@ -5,6 +5,8 @@ import { Api } from "../../api/Api.ts"
 import { BodyBounds } from "../../api/JsonBody.ts"
 import { BodySize, RequestBody } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
+import { IncomingMessage } from "node:http"
+import { invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { shorten } from "../../domain/json/JsonIssue.ts"
 import {
   InvalidRequest,
@@ -41,7 +43,7 @@ const unknownParameters = (query: string): InvalidRequest => {
   const names = [...new Set(new URLSearchParams(query).keys())].slice(0, 20).map((name) => shorten(name, 100))
   return new InvalidRequest({
     detail: "This operation takes no query parameters.",
-    errors: names.map((path) => ({ path, message: "is not known here" }))
+    errors: names.map((parameter) => ({ parameter, message: "is not known here" }))
   })
 }
 
@@ -59,6 +61,28 @@ const bodyOf = Effect.fnUntraced(function* (
   if (accountId === undefined || keyId === undefined) return yield* readSmallBody(request, limit)
   return yield* readSharedBody(request, limit, { accountId, id: keyId }, room, capacity)
 })
+
+/** A key that is given twice is two keys, and which of them the sender means is not known. */
+const headFault = ({ source }: HttpServerRequest.HttpServerRequest): InvalidRequest | undefined => {
+  if (!(source instanceof IncomingMessage) || (source.headersDistinct["idempotency-key"] ?? []).length < 2)
+    return undefined
+  return invalidPlaces([{ parameter: "idempotency-key", message: "must be given once" }])
+}
+
+/** Whether a request that should have no body has one; proxies announce bodies in chunks that turn out empty. */
+const hasContent = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers
+  if (encoding === undefined) return Number(length) > 0
+  const read = yield* Effect.result(readSmallBody(request, 1))
+  return Result.isFailure(read) || read.success.length > 0
+})
+
+const bodyOfGet = () =>
+  new InvalidRequest({
+    detail: "A GET request has no body here, and what stands in it would not be looked at.",
+    hint: 'Send what you ask for in the address: ?filter={"status":"open"}, URL-encoded, and sort and limit beside it.',
+    errors: [{ path: "", message: "must be empty" }]
+  })
 
 /** For answers that come before the body did: what still comes of it is nobody's request. */
 const hangUp = Effect.map(HttpServerResponse.setHeader("connection", "close"))
@@ -90,7 +114,6 @@ export const RequestBodyLayer = Layer.effect(
     return RequestBody.of((httpEffect, { endpoint }) => {
       const hasBody = endpoint.payload.size > 0
       const hasQuery = endpoint.query !== undefined
-      if (!hasBody && !hasQuery) return httpEffect
       const bodySize = Context.get(endpoint.annotations, BodySize)
       const limit = sizes[bodySize]
       const declares413 = declaring413.has(`${endpoint.method} ${endpoint.path}`)
@@ -105,6 +128,9 @@ export const RequestBodyLayer = Layer.effect(
       const answer = Effect.fnUntraced(function* (scope: Scope.Scope) {
         const request = yield* HttpServerRequest.HttpServerRequest
         let bytes: Uint8Array | undefined
+        const fault = headFault(request)
+        if (fault !== undefined) return yield* refuse(fault)
+        if (endpoint.method === "GET" && (yield* hasContent(request))) return yield* hangUp(renderProblem(bodyOfGet()))
         if (hasBody) {
           const compressed = encodingFault(request.headers)
           if (compressed !== undefined) return yield* compressed
@@ -122,7 +148,7 @@ export const RequestBodyLayer = Layer.effect(
         if (!hidesBody && illFormed(query)) {
           const detail = "The query is not well-formed percent-encoding of UTF-8."
           return yield* renderProblem(
-            new InvalidRequest({ detail, errors: [{ path: "query", message: "is ill-formed" }] })
+            new InvalidRequest({ detail, hint: "Write each % that stands for itself as %25." })
           )
         }
         // The framework looks at the parameters of operations that declare some.

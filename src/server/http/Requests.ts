@@ -1,6 +1,7 @@
 import { Cause, Effect } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { internalError, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { sentWithinRoom } from "../capacity/SendAnswer.ts"
@@ -8,10 +9,12 @@ import { Settings } from "../Config.ts"
 import { makeAnonymousFloods } from "./AnonymousFloods.ts"
 import { crossOriginHeaders, preflightHeaders } from "./CrossOrigin.ts"
 import type { RequestRecord } from "./CurrentRequest.ts"
-import { namesLoopback } from "./Peer.ts"
+import { namesLoopback, namesOneHost } from "./Peer.ts"
 import { renderProblem } from "./RenderProblem.ts"
 import { logged } from "./RequestLog.ts"
 import { Routes } from "./Routes.ts"
+
+const hostFault = { parameter: "host", message: "must be given once" }
 
 const isUnknownRoute = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
@@ -57,6 +60,7 @@ export const RequestsLayer = HttpRouter.middleware(
             const detail = "This service answers for its own machine only, at localhost or 127.0.0.1."
             return yield* renderProblem(new MisdirectedRequest({ detail }))
           }
+          if (!namesOneHost(request)) return yield* renderProblem(invalidPlaces([hostFault]))
           if (!routes.isRoutable(request.url)) return yield* unrouted(request)
           if (request.method === "OPTIONS") {
             const allowed = routes.allowed(request.url)

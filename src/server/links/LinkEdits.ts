@@ -126,7 +126,7 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
     const restore = Effect.fn("LinkEdits.restore")(function* (link: EditableLink, body: string) {
       const { target } = link
       const { version } = yield* readBody(body, plain, ["version"])
-      if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 1) {
+      if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
         return yield* invalid("/version", "must be a whole number from 1")
       }
       const archived = yield* archive(link)

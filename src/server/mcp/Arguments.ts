@@ -1,4 +1,5 @@
 import { Effect, Schema, SchemaAST } from "effect"
+import { isWordForNone } from "../../domain/IdempotencyKey.ts"
 import { invalid, invalidPlaces } from "../../domain/InvalidPlaces.ts"
 import { pointerTo } from "../../domain/json/JsonIssue.ts"
 import { parseFairly } from "../../domain/json/ParseFairly.ts"
@@ -60,9 +61,8 @@ const PLAIN: EnvelopeShape = { kind: "plain" }
 
 const isNull = (value: unknown): boolean => value === null || (JsonText.is(value) && value.text === "null")
 
-/** What some clients send where they have no idempotency key. As a key, it would make one write of all of theirs. */
 const isNoKey = (name: string, value: unknown): boolean =>
-  name === "idempotencyKey" && typeof value === "string" && /^\s*(?:null|undefined|none|nan)?\s*$/i.test(value)
+  name === "idempotencyKey" && typeof value === "string" && isWordForNone(value)
 
 /** Some models fill in every argument, those that they mean to leave out with null. */
 const withoutNulls = (value: unknown, ast: SchemaAST.AST): unknown => {

@@ -89,7 +89,7 @@ layer(serviceLayer())("A batch", (it) => {
         ])
         const problem = assertProblem(answer, status, code)
         assert.strictEqual(problem.operation, 3)
-        if (problem.errors !== undefined) assert.match(problem.errors[0]!.path, /^\/operations\/3(\/|$)/)
+        if (problem.errors !== undefined) assert.match(problem.errors[0]!.path ?? "", /^\/operations\/3(\/|$)/)
         assert.strictEqual((yield* wire("GET", "/v1/_export", { key })).text, before.text)
       })
     )
@@ -122,10 +122,21 @@ layer(serviceLayer())("A batch", (it) => {
           "invalid_request"
         )
         assert.match(problem.errors?.[0]?.path ?? "", /^\/operations\/1(\/|$)/, JSON.stringify(problem))
+        assert.strictEqual(problem.operation, 1)
         assert.strictEqual((yield* wire("GET", "/v1/notes/count", { key })).text, '{"count":0}')
       })
     )
   }
+
+  it.effect("names the operation whose text is no good JSON, but in a batch alone", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const body = '{"operations":[{},{"action":"add","row":{"a":1,"a":2}}]}'
+      const inBatch = assertProblem(yield* wire("POST", "/v1/notes/batch", { key, body }), 400, "duplicate_field")
+      const inRow = assertProblem(yield* wire("POST", "/v1/notes", { key, body }), 400, "duplicate_field")
+      assert.deepStrictEqual([inBatch.operation, inRow.operation], [1, undefined])
+    })
+  )
 
   it.effect("holds 1 to 100 operations", () =>
     Effect.gen(function* () {

@@ -288,3 +288,17 @@ layer(serviceLayer())("An equality filter", (it) => {
     })
   )
 })
+
+layer(serviceLayer())("An id with NUL", (it) => {
+  it.effect("matches no row, in a query as in a delete", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      yield* wire("POST", "/v1/t", { key, body: "{}" })
+      const filter = String.raw`{"id":"a\u0000"}`
+      const queried = yield* wire("GET", `/v1/t${search({ filter })}`, { key })
+      assert.strictEqual(queried.text, '{"rows":[],"has_more":false}')
+      const deleted = yield* wire("DELETE", "/v1/t", { key, body: `{"filter":${filter}}` })
+      assert.strictEqual(deleted.text, '{"deleted":0}')
+    })
+  )
+})

@@ -113,3 +113,42 @@ layer(serviceLayer(), { excludeTestServices: true })("A connection with", (it) =
     })
   )
 })
+
+layer(serviceLayer())("Requests that are sent without waiting for answers", (it) => {
+  it.effect("are carried out one after another, each seeing what those before it wrote", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const requests = Array.from({ length: 12 }, (_, n) => [
+        `${head(key, "POST /v1/t HTTP/1.1", `Content-Length: ${`{"n":${n}}`.length}`)}{"n":${n}}`,
+        head(key, "GET /v1/t/count HTTP/1.1")
+      ]).flat()
+      const answers = yield* raw(requests.join("") + head(key, "GET /v1/t HTTP/1.1", "Connection: close"))
+      const counts = [...answers.matchAll(/"count":(\d+)/g)].map(([, count]) => Number(count))
+      assert.deepStrictEqual(
+        counts,
+        Array.from({ length: 12 }, (_, n) => n + 1)
+      )
+      assert.lengthOf([...answers.matchAll(/HTTP\/1\.1 20[01] /g)], 25)
+    })
+  )
+})
+
+layer(serviceLayer({ BASE_URL: "https://memory.example.com", MAIL_TO_STDOUT: "true" }))("A public service", (it) => {
+  const heads: Record<string, number> = {
+    "1.1\r\nHost: memory.example.com": 200,
+    "1.0": 200,
+    "1.1": 400,
+    "1.1\r\nHost:": 400,
+    "1.1\r\nHost: memory.example.com\r\nHost: other.example.com": 400,
+    "1.1\r\nHost: memory.example.com\r\nHost: memory.example.com": 400
+  }
+  for (const [lines, status] of Object.entries(heads)) {
+    it.effect(`answers ${status} to a request of HTTP/${lines.replaceAll("\r\n", ", ")}`, () =>
+      Effect.gen(function* () {
+        const answer = yield* raw(`GET /health HTTP/${lines}\r\nConnection: close\r\n\r\n`)
+        assert.strictEqual(answer.slice(9, 12), String(status), answer)
+        if (status === 400) assert.include(answer, '"parameter":"host"')
+      })
+    )
+  }
+})

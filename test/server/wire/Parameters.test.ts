@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
-import { assertProblem, jsonOf, pathsOf, wire, type ProblemBody } from "./Wire.ts"
+import { assertProblem, jsonOf, pathsOf, raw, wire, type ProblemBody } from "./Wire.ts"
 
 type Case = readonly [method: string, path: string, body?: string]
 
@@ -88,22 +88,108 @@ layer(serviceLayer())("A request that the operation does not know", (it) => {
     )
   }
 
-  const ignoring: ReadonlyArray<readonly [method: string, path: string]> = [
+  const withoutParameters: ReadonlyArray<readonly [method: string, path: string]> = [
     ["GET", "/v1/_tables"],
     ["GET", "/v1/_export"],
+    ["GET", "/v1/_usage"],
     ["GET", "/v1/_keys"],
-    ["DELETE", "/v1/_keys/unknown"]
+    ["DELETE", "/v1/_keys/unknown"],
+    ["GET", "/v1/_connections"],
+    ["DELETE", "/v1/_connections/unknown"]
   ]
-  for (const [method, path] of ignoring) {
-    it.effect(`${method} ${path} ignores what it does not know, since it declares no 400`, () =>
+  for (const [method, path] of withoutParameters) {
+    it.effect(`${method} ${path} refuses every parameter, and names it`, () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
-        for (const query of ["?a=1", "?filter=%", "?%ff", "?a=1&a=2", "?"]) {
-          assert.strictEqual((yield* wire(method, path + query, { key })).status, 200)
+        const problem = assertProblem(yield* wire(method, `${path}?a=1&table=t&a=2`, { key }), 400, "invalid_request")
+        assert.deepStrictEqual(
+          problem.errors?.map(({ parameter }) => parameter),
+          ["a", "table"]
+        )
+        assertProblem(yield* wire(method, `${path}?filter=%`, { key }), 400, "invalid_request")
+        assert.strictEqual((yield* wire(method, `${path}?`, { key })).status, 200)
+      })
+    )
+  }
+
+  const gets = ["/v1/t", "/v1/t/count", "/v1/t/versions?id=x", "/v1/_tables", "/v1/_export"]
+  for (const method of ["GET", "HEAD"]) {
+    it.effect(`a body of ${method} is refused, as it would be taken for a filter that was looked at`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        for (const path of gets) {
+          const answer = yield* wire(method, path, { key, body: '{"filter":{"a":1}}' })
+          assert.strictEqual(answer.status, 400, path)
+          if (method === "GET") assert.include(assertProblem(answer, 400, "invalid_request").hint, "?filter=")
+          const empty = yield* wire(method, path, { key, body: "", headers: { "content-length": "0" } })
+          assert.strictEqual(empty.status, 200)
         }
       })
     )
   }
+
+  it.effect("the head of a GET that announces chunks and has none is answered", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const head = `GET /v1/t/count HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n`
+      assert.include(yield* raw(`${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`), '{"count":0}')
+    })
+  )
+
+  it.effect("names a parameter, a header and a table's name as such, and a filter's field by a pointer into it", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const errorsOf = (method: string, path: string, more: object = {}) =>
+        Effect.map(wire(method, path, { key, ...more }), (answer) =>
+          jsonOf<ProblemBody>(answer).errors?.map(({ message: _, ...place }) => place)
+        )
+      assert.deepStrictEqual(yield* errorsOf("GET", "/v1/t?limit=0"), [{ parameter: "limit" }])
+      assert.deepStrictEqual(yield* errorsOf("GET", "/v1/t?%2Fa=1"), [{ parameter: "/a" }])
+      assert.deepStrictEqual(yield* errorsOf("GET", "/v1/1t"), [{ parameter: "table" }])
+      assert.deepStrictEqual(yield* errorsOf("GET", "/v1/t?filter=%7B%22a~/b%22:%5B%5D%7D"), [
+        { parameter: "filter", path: "/a~0~1b" }
+      ])
+      const headers = { "idempotency-key": "" }
+      assert.deepStrictEqual(yield* errorsOf("POST", "/v1/t", { body: "{}", headers }), [
+        { parameter: "idempotency-key" }
+      ])
+    })
+  )
+
+  const noKeys = ["null", "undefined", "None", "NaN", '"null"', '""', '"a", "b"', '"', " ", "NULL"]
+  it.effect("an idempotency key that stands for none, or for two, is refused", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      for (const idempotencyKey of noKeys) {
+        const headers = { "idempotency-key": idempotencyKey }
+        const answer = yield* wire("POST", "/v1/t", { key, body: "{}", headers })
+        assert.strictEqual(pathsOf(assertProblem(answer, 400, "invalid_request"))[0], "idempotency-key")
+        const body = JSON.stringify({ operations: [{ action: "add", row: {}, idempotencyKey }] })
+        const batch = assertProblem(yield* wire("POST", "/v1/t/batch", { key, body }), 400, "invalid_request")
+        assert.strictEqual(pathsOf(batch)[0], "/operations/0/idempotencyKey")
+      }
+      const line = "POST /v1/t HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n"
+      const twice = yield* raw(
+        `${line}Authorization: Bearer ${key}\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n{}`
+      )
+      assert.strictEqual(twice.slice(9, 12), "400", twice)
+      assert.include(twice, '"parameter":"idempotency-key"')
+      assert.strictEqual((yield* wire("GET", "/v1/t/count", { key })).text, '{"count":0}')
+      const written = { body: "{}", headers: { "idempotency-key": "nullable" } }
+      assert.strictEqual((yield* wire("POST", "/v1/t", { key, ...written })).status, 201)
+    })
+  )
+
+  it.effect("a version that is too great for any is not found, however it is spelled", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const { id } = jsonOf<{ id: string }>(yield* wire("POST", "/v1/t", { key, body: "{}" }))
+      for (const version of ["9007199254740991", "9007199254740992", "9007199254740993", "1e300"]) {
+        const body = `{"id":"${id}","version":${version}}`
+        assertProblem(yield* wire("POST", "/v1/t/restore", { key, body }), 404, "version_not_found")
+      }
+    })
+  )
 
   const badParameters: ReadonlyArray<readonly [path: string, parameter: string]> = [
     ["/v1/t?limit=0", "limit"],

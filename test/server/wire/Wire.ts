@@ -84,7 +84,7 @@ export interface ProblemBody {
   readonly hint?: string
   readonly request_id: string
   readonly operation?: number
-  readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }>
+  readonly errors?: ReadonlyArray<{ readonly parameter?: string; readonly path?: string; readonly message: string }>
   readonly limit?: number
   readonly current?: number
 }
@@ -98,15 +98,18 @@ export const assertProblem = (answer: WireAnswer, status: number, code: string):
   assert.strictEqual(body.request_id, answer.headers["x-request-id"])
   assert.match(body.request_id, /^[0-9a-f-]{36}$/)
   for (const text of [body.title, body.detail, body.hint ?? "a"]) assert.match(text, /\S/, answer.text)
-  for (const { message, path } of body.errors ?? []) {
-    assert.isString(path)
+  for (const { message, parameter, path } of body.errors ?? []) {
+    if (parameter === undefined) assert.isString(path)
+    // A JSON Pointer is empty, or begins with a slash.
+    if (path !== undefined) assert.match(path, /^(\/|$)/)
     assert.match(message, /\S/)
   }
   return body
 }
 
-/** The paths of the places that a refusal names. */
-export const pathsOf = (problem: ProblemBody): ReadonlyArray<string> => (problem.errors ?? []).map(({ path }) => path)
+/** The places that a refusal names: pointers into the body, or parameters with a pointer into their value. */
+export const pathsOf = (problem: ProblemBody): ReadonlyArray<string> =>
+  (problem.errors ?? []).map(({ parameter = "", path = "" }) => parameter + path)
 
 /** A query string of these parameters. */
 export const search = (parameters: Record<string, string>): string => `?${new URLSearchParams(parameters).toString()}`

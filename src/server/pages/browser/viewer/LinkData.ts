@@ -52,7 +52,7 @@ export interface Problem {
   readonly code?: string
   readonly title?: string
   readonly detail?: string
-  readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }>
+  readonly errors?: ReadonlyArray<{ readonly message: string }>
   readonly current?: EditableLink
 }
 

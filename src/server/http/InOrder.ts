@@ -1,0 +1,28 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+
+/**
+ * Hands over the requests of one connection one after another (RFC 9112 9.3.2): Node hands over those that a client sends
+ * without waiting for answers at once, so that a read could overtake the write before it. A request whose connection ended
+ * before its turn is dropped.
+ */
+export const carryOutInOrder = (server: Server): void => {
+  const latest = new WeakMap<Socket, ServerResponse>()
+  const known = new WeakSet<ServerResponse>()
+  const emit = server.emit.bind(server)
+  server.emit = (event: string, ...values: Array<unknown>): boolean => {
+    if (event !== "request") return emit(event, ...values)
+    const [request, response] = values as [IncomingMessage, ServerResponse]
+    // Those that were held until somebody listened are handed over a second time.
+    if (known.has(response)) return emit(event, request, response)
+    known.add(response)
+    const { socket } = request
+    const previous = latest.get(socket)
+    latest.set(socket, response)
+    if (previous === undefined || previous.closed) return emit(event, request, response)
+    previous.once("close", () => {
+      if (socket.writable) emit(event, request, response)
+    })
+    return true
+  }
+}
