@@ -56,7 +56,7 @@ export const OperationResult = exactJson(
 export const IdempotencyKey = Schema.String.check(
   // As a quoted string it is the key between the quotes.
   Schema.isPattern(/^(?:"[\x20\x21\x23-\x7e]{1,255}"|[\x20\x21\x23-\x7e][\x20-\x7e]{0,254})$/, {
-    message: "must be one key of 1 to 255 printable ASCII characters"
+    message: "must be 1 to 255 printable ASCII characters"
   }),
   Schema.makeFilter((key) => !isWordForNone(key.replaceAll('"', "")), {
     message:

@@ -149,8 +149,12 @@ layer(serviceLayer(), { excludeTestServices: true })("A request that does not fi
         const [method, address] = call.split(" ") as [string, string]
         const answer = yield* request(method, address, { key: apiKey, body })
         assert.strictEqual(answer.status, 400)
-        const problem = bodyOf<{ detail: string; errors: ReadonlyArray<{ path: string; message: string }> }>(answer)
-        assert.deepStrictEqual(problem.errors[0], { path, message })
+        const problem = bodyOf<{
+          detail: string
+          errors: ReadonlyArray<{ parameter?: string; path?: string; message: string }>
+        }>(answer)
+        const { parameter = "", path: pointer = "", message: said } = problem.errors[0]!
+        assert.deepStrictEqual([parameter + pointer, said], [path, message])
         assert.strictEqual(problem.detail, `${path === "" ? "The body" : path} ${message}.`)
       })
     )

@@ -77,14 +77,14 @@ export const operations: Readonly<Record<string, Operation>> = {
     400: ["POST", "/v1/notes/restore", '{"id":"$id","version":0}'],
     404: ["POST", "/v1/notes/restore", '{"id":"$id","version":2}']
   }),
-  "tables.list": everyV1([200, ["GET", "/v1/_tables"]]),
-  "tables.export": everyV1([200, ["GET", "/v1/_export"]]),
+  "tables.list": everyV1([200, ["GET", "/v1/_tables"]], { 400: ["GET", "/v1/_tables?a=1"] }),
+  "tables.export": everyV1([200, ["GET", "/v1/_export"]], { 400: ["GET", "/v1/_export?a=1"] }),
   "tables.import": everyV1([200, ["POST", "/v1/_import", `{"tables":{"notes":[${imported("{}")}]}}`]], {
     400: ["POST", "/v1/_import", '{"tables":{"notes":[{}]}}'],
     413: ["POST", "/v1/_import", `{"tables":{"notes":[${imported(tooLarge)}]}}`]
   }),
-  "tables.usage": everyV1([200, ["GET", "/v1/_usage"]]),
-  "keys.list": everyV1([200, ["GET", "/v1/_keys"]], { 400: ["GET", "/v1/_keys?limit=0"] }),
+  "tables.usage": everyV1([200, ["GET", "/v1/_usage"]], { 400: ["GET", "/v1/_usage?a=1"] }),
+  "keys.list": everyV1([200, ["GET", "/v1/_keys"]], { 400: ["GET", "/v1/_keys?a=1"] }),
   "keys.create": everyV1([201, ["POST", "/v1/_keys", '{"name":"ci"}']], {
     400: ["POST", "/v1/_keys", '{"name":""}']
   }),
@@ -100,9 +100,11 @@ export const operations: Readonly<Record<string, Operation>> = {
   "links.query": everyV1([200, ["POST", "/v1/_query_links", '{"table":"notes"}']], {
     400: ["POST", "/v1/_query_links", '{"table":"notes","limit":0}']
   }),
-  "keys.revoke": everyV1([200, ["DELETE", "/v1/_keys/unknown"]]),
-  "connections.list": everyV1([200, ["GET", "/v1/_connections"]]),
-  "connections.revoke": everyV1([200, ["DELETE", "/v1/_connections/unknown"]])
+  "keys.revoke": everyV1([200, ["DELETE", "/v1/_keys/unknown"]], { 400: ["DELETE", "/v1/_keys/unknown?a=1"] }),
+  "connections.list": everyV1([200, ["GET", "/v1/_connections"]], { 400: ["GET", "/v1/_connections?a=1"] }),
+  "connections.revoke": everyV1([200, ["DELETE", "/v1/_connections/unknown"]], {
+    400: ["DELETE", "/v1/_connections/unknown?a=1"]
+  })
 }
 
 /** Statuses that any operation may answer with, whatever it declares: unknown address, framing and our own faults. */
