@@ -92,7 +92,7 @@ browserSuite("The text editor", serviceLayer(), (it) => {
       yield* press(page, "Save")
       yield* see(page, /The service could not be reached/)
       for (const [status, text] of [
-        [429, /reached its saves for a minute/],
+        [429, /used as often as it may be in a minute/],
         [503, /busy or being restarted/]
       ] as const) {
         yield* run(() => page.unrouteAll())

@@ -36,7 +36,7 @@ if (noRedis === undefined) {
           yield* sql`DELETE FROM key_buckets`
           yield* overBoth(two, 2, (url) => call(`${url}/v1/notes`, { key, body: "{}" }))
           assert.lengthOf(yield* sql`SELECT key_id FROM key_buckets WHERE account_id = ${account}`, 0)
-          assert.notDeepEqual(yield* command(url, "KEYS", `agent-memory:{${account}/*`), [])
+          assert.notDeepEqual(yield* command(url, "KEYS", `agent-memory:{${account}}:*`), [])
         })
         yield* whileRedisLasts(two, check)
       })
