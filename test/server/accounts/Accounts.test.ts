@@ -4,6 +4,7 @@ import { Array, Effect, Layer, Option, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { SqlClient } from "effect/sql"
 import { Email } from "../../../src/domain/Account.ts"
+import type { RateLimited } from "../../../src/domain/Problem.ts"
 import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { Mailer, Outbox } from "../../../src/server/mail/Mailer.ts"
@@ -228,6 +229,21 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
       yield* setClock("20 hours")
       yield* Effect.forEach(Array.range(1, 5), () => request(address))
       assert.deepInclude(yield* Effect.flip(request(address)), { code: "rate_limited", limit: 5 })
+      yield* setClock("0 seconds")
+    })
+  )
+
+  it.effect("names the limit that lets nothing through for the longest, where several refuse", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const accounts = yield* Accounts
+      const [ip, address] = [newIp(), newEmail()]
+      yield* Effect.forEach(Array.range(1, 5), () => accounts.requestLink({ email: address, ip }))
+      yield* Effect.forEach(Array.range(1, 2), () => accounts.requestLink({ email: newEmail(), ip }))
+      const refused = yield* Effect.flip(accounts.requestLink({ email: address, ip }))
+      assert.deepInclude(refused, { code: "rate_limited", limit: 5 })
+      yield* setClock(`${(refused as RateLimited).retry_after} seconds`)
+      yield* accounts.requestLink({ email: address, ip })
       yield* setClock("0 seconds")
     })
   )

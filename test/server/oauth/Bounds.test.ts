@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
+import { Connections } from "../../../src/server/oauth/Connections.ts"
 import { callMcp, connect, newClient, newPerson } from "../../support/OAuth.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { known, minimal, registered } from "./Registering.ts"
@@ -77,6 +78,34 @@ layer(serviceLayer(), { excludeTestServices: true })("What is kept of clients", 
       `
       yield* connect(person, client)
       assert.strictEqual((yield* callMcp(kept.access_token)).status, 200)
+    })
+  )
+
+  it.effect("35 is a connection that is refreshed at the moment when it would be removed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const connections = yield* Connections
+      const [person, client] = [yield* newPerson, yield* newClient()]
+      const { access_token } = yield* connect(person, client)
+      const moveEnd = (end: string) => sql`
+        UPDATE connections SET expires_at = memory_now() + ${end}::interval WHERE account_id = ${person.accountId}
+      `
+      yield* moveEnd("0 days")
+      const [isMoved, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const refreshing = yield* moveEnd("90 days").pipe(
+        Effect.andThen(Deferred.succeed(isMoved, undefined)),
+        Effect.andThen(Deferred.await(mayEnd)),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* Deferred.await(isMoved)
+      const removing = yield* Effect.forkScoped(connections.prune(1000), { startImmediately: true })
+      const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(refreshing)
+      yield* Fiber.join(removing)
+      assert.strictEqual((yield* callMcp(access_token)).status, 200)
     })
   )
 })

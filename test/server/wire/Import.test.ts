@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { backup as body, backupId as idOf, backupRow as row } from "../../support/Backups.ts"
+import { backup as body, backupId as idOf, backupRow as row, fullBackup } from "../../support/Backups.ts"
+import { setClock } from "../../support/Database.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { assertProblem, jsonOf, pathsOf, wire, type WireRequest } from "./Wire.ts"
@@ -279,6 +280,41 @@ layer(serviceLayer(variables))("An import", (it) => {
     })
   )
 
+  it.effect("gives rows their order, whatever their ids and times are", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const rows = [3, 1, 2].map((n) => row(n, '"k":1', { created: `20${20 - n}-01-01T00:00:00.000Z` }))
+      const all = body({ notes: rows })
+      assert.strictEqual((yield* importBody(key, all)).status, 200)
+      assert.strictEqual(yield* exported(key), all)
+      const patch = JSON.stringify({ filter: { k: 1 }, patch: { k: 2 }, allowMultiple: true })
+      const updated = jsonOf<{ rows: ReadonlyArray<{ id: string }> }>(
+        yield* wire("POST", "/v1/notes/update_where", { key, body: patch })
+      )
+      assert.deepStrictEqual(
+        updated.rows.map(({ id }) => id),
+        [3, 1, 2].map(idOf)
+      )
+    })
+  )
+
+  it.effect("takes back what its own table can restore, though another one had the id long ago", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const { apiKey: key } = yield* newAccount
+      const taken = Effect.fnUntraced(function* (table: string) {
+        const imported = yield* importBody(key, body({ [table]: [row(1)] }))
+        yield* wire("DELETE", `/v1/${table}`, { key, body: JSON.stringify({ filter: { id: idOf(1) } }) })
+        return imported.status
+      })
+      assert.strictEqual(yield* taken("first"), 200)
+      yield* setClock("31 days")
+      assert.strictEqual(yield* taken("second"), 200)
+      assert.strictEqual(yield* taken("second"), 200)
+      yield* setClock("0 days")
+    })
+  )
+
   it.effect("names the first ten of many rows that are there already, and how many they are", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
@@ -293,6 +329,21 @@ layer(serviceLayer(variables))("An import", (it) => {
 })
 
 layer(serviceLayer({ LIMIT_STORAGE_BYTES: "26214400" }))("The body of an import", (it) => {
+  it.effect("is carried out once under its Idempotency-Key, also where it is stored in several parts", () =>
+    Effect.gen(function* () {
+      const { accountId, apiKey: key } = yield* newAccount
+      const large = fullBackup(1, 50, 60_000)
+      for (const replayed of [undefined, "true"]) {
+        const answer = yield* importBody(key, large, { headers: { "idempotency-key": "backup" } })
+        assert.deepStrictEqual(
+          [answer.status, answer.text, answer.headers["idempotent-replayed"]],
+          [200, '{"tables":1,"rows":50}', replayed]
+        )
+      }
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
   it.effect("may be larger than other bodies, up to 32 MB", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
