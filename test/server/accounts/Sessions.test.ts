@@ -97,6 +97,17 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Sessions
     })
   )
 
+  it.effect("end one by one where an account has several", () =>
+    Effect.gen(function* () {
+      const sessions = yield* Sessions
+      const accountId = yield* newAccount
+      const [one, other] = [yield* sessions.open(accountId, ada), yield* sessions.open(accountId, ada)]
+      yield* sessions.end(one.token)
+      assert.isTrue(Option.isNone(yield* sessions.find(one.token)))
+      assert.isTrue(Option.isSome(yield* sessions.find(other.token)))
+    })
+  )
+
   it.effect("are kept as hashes only", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -206,4 +206,38 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       assert.deepStrictEqual(yield* dryRun, [501, 500, true])
     })
   )
+
+  it.effect("42 of a batch's dry run hold 500 ids in all, however many of its operations leave rows out", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 400, { s: "x".repeat(100) })
+      const operations = [1, 2, 3].map((h) => ({
+        action: "update_where",
+        filter: { g: 1 },
+        patch: { h },
+        allowMultiple: true
+      }))
+      const { results } = (yield* done(token, "batch", { table: "t", dryRun: true, operations })) as {
+        results: ReadonlyArray<{ result: { ids: ReadonlyArray<string>; updated: number } }>
+      }
+      const ids = results.map(({ result }) => result.ids.length)
+      assert.strictEqual(
+        ids.reduce((sum, count) => sum + count, 0),
+        500
+      )
+      assert.strictEqual(ids[2], 0)
+    })
+  )
+
+  it.effect("42 of versions say that there are more only where some are left out", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const { row } = yield* done(token, "add", { table: "t", row: { n: 0 } })
+      const { id } = row as { id: string }
+      for (const n of [1, 2]) yield* done(token, "update_row", { table: "t", id, patch: { n } })
+      const { has_more, versions } = yield* done(token, "versions", { table: "t", id })
+      assert.lengthOf(versions as ReadonlyArray<unknown>, 2)
+      assert.isFalse(has_more)
+    })
+  )
 })

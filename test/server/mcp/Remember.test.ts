@@ -99,6 +99,22 @@ layer(serviceLayer(), { excludeTestServices: true })("Memories", (it) => {
     })
   )
 
+  it.effect("take no key of what is no text of theirs, and say which fields are", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      for (const name of ["tags", "safety", "url", "toString"]) {
+        const args = { type: "code", title: "a", content: "b", tags: ["c"], key: ["title", name] }
+        const problem = yield* refused(token, "remember", args)
+        const [issue] = problem["errors"] as ReadonlyArray<{ path: string; message: string }>
+        assert.strictEqual(issue!.path, "/key")
+        assert.include(
+          issue!.message,
+          `names "${name}"; this memory's fields that a key can name are type, title, content`
+        )
+      }
+    })
+  )
+
   it.effect("need an address where they are resources", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()

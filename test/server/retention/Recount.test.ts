@@ -88,4 +88,18 @@ layer(retentionLayer(), { excludeTestServices: true })("Recount", (it) => {
       assert.strictEqual(again.drifted, 5)
     })
   )
+
+  it.effect("finds rows whose table has no counter", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { accountId, add } = yield* newWriter
+      yield* add({ n: 1 })
+      yield* sql`DELETE FROM tables WHERE account_id = ${accountId}`
+      const { drifts } = yield* recount
+      assert.deepStrictEqual(
+        drifts.filter(({ account_id }) => account_id === accountId),
+        [{ account_id: accountId, counter: "rows", table: "notes", recorded: 0, counted: 1 }]
+      )
+    })
+  )
 })

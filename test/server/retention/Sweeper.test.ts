@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AccountId, Email } from "../../../src/domain/Account.ts"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Sessions } from "../../../src/server/accounts/Sessions.ts"
 import { Links } from "../../../src/server/links/Links.ts"
@@ -10,8 +11,10 @@ import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { Recount } from "../../../src/server/retention/Recount.ts"
 import { RetentionRepo } from "../../../src/server/retention/RetentionRepo.ts"
 import { OnSwept, Sweeper, SweepPace } from "../../../src/server/retention/Sweeper.ts"
+import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
 import { Tables } from "../../../src/server/tables/Tables.ts"
 import { setClock } from "../../support/Database.ts"
+import { callerNow } from "../../support/Instances.ts"
 import { secondPool } from "../../support/SignInServices.ts"
 import { countOf, newWriter, retentionLayer, versionsOf } from "./Sweeping.ts"
 import { within } from "../../support/OwnTime.ts"
@@ -166,6 +169,24 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
       assert.strictEqual(yield* countOf("tables", kept.accountId), 1)
       yield* add({ n: 2 })
       assert.strictEqual((yield* (yield* Tables).list(accountId)).text, '{"tables":[{"name":"notes","rows":1}]}')
+      yield* assertExact
+    })
+  )
+
+  it.effect("keeps a table that was emptied lately, although another one of its account is removed", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 days")
+      const rowWrites = yield* RowWrites
+      const { accountId, add, remove } = yield* newWriter
+      yield* add({ n: 1 })
+      yield* remove({ n: 1 })
+      yield* setClock("21 days")
+      const lately = yield* callerNow(accountId, "lately")
+      yield* rowWrites.write(lately, { action: "add", row: JsonText.trusted('{"n":1}') })
+      yield* rowWrites.write(lately, { action: "delete", filter: JsonText.trusted('{"n":1}') })
+      yield* setClock("31 days")
+      assert.deepInclude((yield* sweep).removed, { versions: 1, tables: 1 })
+      assert.strictEqual((yield* (yield* Tables).list(accountId)).text, '{"tables":[{"name":"lately","rows":0}]}')
       yield* assertExact
     })
   )

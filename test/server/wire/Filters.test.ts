@@ -170,6 +170,22 @@ layer(serviceLayer())("An equality filter", (it) => {
     })
   )
 
+  it.effect("tells long strings apart that begin alike", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const alike = ["a", "b"].map((end) => JSON.stringify("x".repeat(1000) + end))
+      yield* addAll(
+        key,
+        alike.map((text, n) => `{"n":${n},"text":${text}}`)
+      )
+      const filter = `{"text":${alike[1]}}`
+      assert.deepStrictEqual(numbers(yield* find(key, { filter })), [1])
+      assert.strictEqual((yield* filtered(key, "count", filter)).text, '{"count":1}')
+      assert.strictEqual((yield* filtered(key, "delete", filter)).text, '{"deleted":1}')
+      assert.deepStrictEqual(numbers(yield* find(key, {})), [0])
+    })
+  )
+
   it.effect("compares at most 50 fields, wherever it stands", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
