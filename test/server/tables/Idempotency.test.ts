@@ -1,6 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { setClock } from "../../support/Database.ts"
+import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { bodyOf, newAccount, request, serviceLayer, type Answer } from "../../support/TestService.ts"
 
@@ -194,6 +196,21 @@ layer(serviceLayer(), { excludeTestServices: true })("Idempotency keys after a d
       const again = yield* send(key, "notes", { a: 2 })
       assert.isTrue(isReplayed(again))
       assert.strictEqual(again.text, second.text)
+      assert.strictEqual(yield* count(key), 2)
+      assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("are forgotten by an instance too that reads what was kept of them", () =>
+    Effect.gen(function* () {
+      yield* setClock("48 hours")
+      const { accountId, apiKey: key } = yield* newAccount
+      assert.strictEqual((yield* send(key, "notes", { a: 1 })).status, 201)
+      yield* setClock("72 hours 1 minute")
+      const { rowWrites } = yield* anotherInstance()
+      const caller = yield* callerNow(accountId, "notes", "once")
+      const second = yield* rowWrites.write(caller, { action: "add", row: JsonText.trusted('{"a":2}') })
+      assert.isFalse(second.replayed)
       assert.strictEqual(yield* count(key), 2)
       assert.isUndefined(yield* countersFault(accountId))
     })

@@ -84,6 +84,15 @@ layer(servicesLayer(), { excludeTestServices: true })("An account above limits t
     })
   )
 
+  it.effect("may not get a new row above them by an upsert", () =>
+    Effect.gen(function* () {
+      const { caller, rowWrites } = yield* above
+      const row = json(`{"n":9,"text":"${"x".repeat(150)}"}`)
+      const refused = yield* Effect.flip(rowWrites.write(caller, { action: "upsert", key: "n", row }))
+      assert.strictEqual(refused.code, "row_too_large")
+    })
+  )
+
   it.effect("may not restore a deleted row that is too large by now", () =>
     Effect.gen(function* () {
       const { accountId, caller, id, rowWrites } = yield* above
