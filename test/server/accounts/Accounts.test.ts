@@ -247,4 +247,13 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
       yield* setClock("0 seconds")
     })
   )
+
+  it.effect("leaves the links of other addresses as they are when one gets a newer one", () =>
+    Effect.gen(function* () {
+      yield* setClock("0 seconds")
+      const { token } = yield* request(newEmail())
+      yield* request(newEmail())
+      yield* verify(token)
+    })
+  )
 })

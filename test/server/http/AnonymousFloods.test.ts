@@ -45,6 +45,15 @@ layer(serviceLayer(limited), { excludeTestServices: true })("Requests without a 
     })
   )
 
+  it.effect("are counted where they are posted, not where a browser asks what it may send", () =>
+    Effect.gen(function* () {
+      for (let times = 0; times < 12; times++) {
+        for (const method of ["OPTIONS", "HEAD"]) yield* request(method, "/token", { headers: from(5) })
+      }
+      assert.strictEqual((yield* postForm("/token", { client_id: "a" }, from(5))).status, 401)
+    })
+  )
+
   it.effect("may have 20 parameters, each once", () =>
     Effect.gen(function* () {
       const client = yield* newClient()

@@ -73,4 +73,14 @@ describe("Writes that select much", () => {
       yield* take("three")
     })
   )
+
+  it.effect("count what each update of a batch makes anew of what they select", () =>
+    Effect.gen(function* () {
+      const { take } = yield* roomFor(15)
+      yield* take("one")
+      const second = yield* Effect.forkChild(Effect.scoped(take("two")), { startImmediately: true })
+      assert.isUndefined(second.pollUnsafe())
+      yield* Fiber.interrupt(second)
+    })
+  )
 })
