@@ -63,6 +63,22 @@ layer(serviceLayer(), { excludeTestServices: true })("A refresh token", (it) => 
     })
   )
 
+  it.effect(
+    "35 repeats the lost answer of whichever of such programs was the first, though another went on since",
+    () =>
+      Effect.gen(function* () {
+        yield* setClock("0 minutes")
+        const [person, client] = [yield* newPerson, yield* newClient()]
+        const { refresh_token } = yield* connect(person, client)
+        const first = tokensOf(yield* refresh(client, refresh_token))
+        const other = tokensOf(yield* refresh(client, refresh_token))
+        for (const { refresh_token } of [first, other]) tokensOf(yield* refresh(client, refresh_token))
+        yield* setClock("11 minutes")
+        tokensOf(yield* refresh(client, first.refresh_token))
+        yield* setClock("0 minutes")
+      })
+  )
+
   it.effect("35 gives a connection so many tokens an hour, and leaves the database to others meanwhile", () =>
     Effect.gen(function* () {
       const [person, client] = [yield* newPerson, yield* newClient()]

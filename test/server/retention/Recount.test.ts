@@ -102,4 +102,19 @@ layer(retentionLayer(), { excludeTestServices: true })("Recount", (it) => {
       )
     })
   )
+
+  it.effect("counts every drift, and tells the first thousand", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const before = yield* recount
+      const { accountId } = yield* newWriter
+      yield* sql`
+        INSERT INTO tables (account_id, name, rows)
+        SELECT ${accountId}, 'ghost' || n, 1 FROM generate_series(1, 1001) AS n
+      `
+      const { drifted, drifts } = yield* recount
+      assert.strictEqual(drifted, before.drifted + 1001)
+      assert.lengthOf(drifts, 1000)
+    })
+  )
 })
