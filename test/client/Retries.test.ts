@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events"
 import { inspect } from "node:util"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { AgentMemoryError, createClient, type ClientOptions, type Fetch } from "../../src/client/index.ts"
-import { waitBefore } from "../../src/client/Retries.ts"
+import { retryAfterOf, waitBefore } from "../../src/client/Retries.ts"
 import { rejection, withClient } from "../support/Client.ts"
 import { nobodysUrl, withFaults, type Fault } from "../support/FaultyServer.ts"
 import { serviceLayer } from "../support/TestService.ts"
@@ -56,6 +56,11 @@ describe("A read that fails", () => {
       const error = await failed(client(url).tables())
       assert.isAtLeast(error.retryAfter ?? 0, 115)
     }))
+
+  it("takes a date in Retry-After that has passed for no wait", () => {
+    const now = Date.now()
+    assert.strictEqual(retryAfterOf(new Date(now - 60_000).toUTCString(), now), 0)
+  })
 
   it("gives up after maxRetries, with the last error", () =>
     withFaults({ faults: Array.from({ length: 9 }, () => unavailable) }, async (url, seen) => {

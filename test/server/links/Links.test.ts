@@ -62,6 +62,24 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
     })
   )
 
+  it.effect("to a query show and download the rows that match it, and no others", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      for (const body of ['{"n":1,"a":"x"}', '{"n":3,"a":"x"}', '{"n":4,"a":"x"}', '{"n":5,"a":"y"}']) {
+        yield* wire("POST", "/v1/notes", { key, body })
+      }
+      const query = yield* makeLinks(key, "query", { table: "notes", filter: { a: "x" }, sort: "-n", limit: 2 })
+      for (const path of [`${query.view}/data`, query.download]) {
+        const { has_more, rows } = jsonOf<{ has_more: boolean; rows: ReadonlyArray<{ n: number }> }>(
+          yield* wire("GET", path)
+        )
+        assert.deepStrictEqual([rows.map(({ n }) => n), has_more], [[4, 3], true], path)
+      }
+      const page = yield* wire("GET", query.view)
+      assert.notInclude(page.text, '"y"')
+    })
+  )
+
   it.effect("refuse what they do not know, each with its code", () =>
     Effect.gen(function* () {
       const { id, key } = yield* withRow('{"n":1,"text":"a"}')
