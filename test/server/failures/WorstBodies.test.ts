@@ -1,23 +1,14 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
+import { Effect, Layer } from "effect"
 import { backup, backupRow } from "../../support/Backups.ts"
-import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
-import { call, type ServiceProcess, startService } from "../../support/ServiceProcess.ts"
+import { BoundedService } from "../../support/BoundedService.ts"
+import { DatabaseLayer } from "../../support/Database.ts"
+import { call } from "../../support/ServiceProcess.ts"
 import { signIn } from "../instances/TwoInstances.ts"
 
 const mib = 1_048_576
 const usual = 8 * mib
 const ofImports = 32 * mib
-
-/** How long the process was blocked at most since it was last asked, and what it used. */
-const monitored = Effect.fnUntraced(function* (service: ServiceProcess) {
-  const before = service.output().length
-  yield* service.signal("SIGUSR2")
-  yield* waitUntil(() => /loop .*\n/.test(service.output().slice(before)), 10_000)
-  const found = /loop (.*)\n/.exec(service.output().slice(before))
-  return JSON.parse(found![1]!) as { readonly blocked: number; readonly bytes: number }
-})
 
 /** A text of so many bytes: as many pieces as fit between its ends. */
 const filled = (head: string, piece: (index: number) => string, tail: string, size: number): string => {
@@ -88,28 +79,29 @@ const bodies: Record<string, () => Body> = {
   ]
 }
 
-layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("The worst body", (it) => {
-  for (const [index, [name, make]] of Object.entries(bodies).entries()) {
-    it.effect(`${name} blocks nobody for long, and takes no more than five times its size`, () =>
-      Effect.gen(function* () {
-        const { url } = yield* DatabaseUrl
-        const service = yield* startService({
-          DATABASE_URL: url,
-          NODE_OPTIONS: `--max-semi-space-size=4 --import=${new URL("../../support/LoopMonitor.ts", import.meta.url).href}`
+layer(Layer.provideMerge(BoundedService.layer, DatabaseLayer), { excludeTestServices: true, timeout: "60 seconds" })(
+  "The worst body",
+  (it) => {
+    for (const [index, [name, make]] of Object.entries(bodies).entries()) {
+      it.effect(`${name} blocks nobody for long, and takes no more than five times its size`, () =>
+        Effect.gen(function* () {
+          const service = yield* BoundedService
+          const key = yield* signIn(service.url, `person${index}@example.com`)
+          // What runs for the first time is slow, and stays in memory.
+          yield* call(`${service.url}/v1/t/batch`, {
+            key,
+            body: '{"operations":[{"action":"delete","filter":{"a":1}}]}'
+          })
+          yield* call(`${service.url}/v1/_import`, { key, body: backup({ t: [backupRow(1)] }) })
+          const before = yield* service.strain
+          const [path, body, code] = make()
+          const answer = yield* call(service.url + path, { key, body })
+          const { blocked, bytes } = yield* service.strain
+          assert.include(answer.text, `"code":"${code}"`, answer.text.slice(0, 500))
+          assert.isBelow(blocked, 200)
+          assert.isAtMost(bytes - before.bytes, 5 * body.length + 8 * mib)
         })
-        const key = yield* signIn(service.url, `person${index}@example.com`)
-        // What runs for the first time is slow, and stays in memory.
-        yield* call(`${service.url}/v1/t/batch`, { key, body: '{"operations":[{"action":"delete","filter":{"a":1}}]}' })
-        yield* call(`${service.url}/v1/_import`, { key, body: backup({ t: [backupRow(1)] }) })
-        yield* monitored(service)
-        const before = yield* monitored(service)
-        const [path, body, code] = make()
-        const answer = yield* call(service.url + path, { key, body })
-        const { blocked, bytes } = yield* monitored(service)
-        assert.include(answer.text, `"code":"${code}"`, answer.text.slice(0, 500))
-        assert.isBelow(blocked, 200)
-        assert.isAtMost(bytes - before.bytes, 5 * body.length + 8 * mib)
-      })
-    )
+      )
+    }
   }
-})
+)
