@@ -8,10 +8,17 @@ import { startService } from "./ServiceProcess.ts"
 export interface Strain {
   /** For how many milliseconds of processor time it let nothing else run, at most. */
   readonly blocked: number
-  /** How many bytes its heap and buffers had at most. */
-  readonly bytes: number
+  /** By how many bytes its heap and buffers grew at most. */
+  readonly grown: number
   /** How much memory it held at most in all, in MB; 0 where the system does not tell. */
   readonly megabytes: number
+}
+
+/** What `LoopMonitor.ts` prints. */
+interface Told {
+  readonly blocked: number
+  readonly bytes: number
+  readonly left: number
 }
 
 const peakOf = (pid: number): number => {
@@ -45,15 +52,17 @@ const startBounded = Effect.fnUntraced(function* (databaseUrl: string) {
     DATABASE_URL: databaseUrl,
     ...lifted
   })
+  let before = 0
   /** Tells what happened since the last call, and counts anew. A process that has ended did nothing. */
   const strain = Effect.gen(function* () {
-    const before = service.output().length
+    const printed = service.output().length
     yield* service.signal("SIGUSR2")
-    const told = () => /loop (.*)\n/.exec(service.output().slice(before))?.[1]
-    yield* waitUntil(() => told() !== undefined || service.hasEnded(), 30_000)
-    const loop = JSON.parse(told() ?? '{"blocked":0,"bytes":0}') as { blocked: number; bytes: number }
-    const strain: Strain = { ...loop, megabytes: service.hasEnded() ? 0 : peakOf(service.pid) }
-    return strain
+    const told = () => /loop (.*)\n/.exec(service.output().slice(printed))?.[1]
+    yield* waitUntil(() => told() !== undefined || service.hasEnded(), 30_000, 2)
+    const { blocked, bytes, left } = JSON.parse(told() ?? '{"blocked":0,"bytes":0,"left":0}') as Told
+    const grown = bytes - before
+    before = left
+    return { blocked, grown, megabytes: service.hasEnded() ? 0 : peakOf(service.pid) } satisfies Strain
   })
   yield* strain
   return { ...service, strain }

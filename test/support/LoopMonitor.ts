@@ -24,7 +24,8 @@ setInterval(look, 1).unref()
 
 process.on("SIGUSR2", () => {
   look()
-  process.stdout.write(`loop ${JSON.stringify({ blocked, bytes })}\n`)
+  const { external, heapUsed } = process.memoryUsage()
+  process.stdout.write(`loop ${JSON.stringify({ blocked, bytes, left: heapUsed + external })}\n`)
   blocked = 0
   bytes = 0
 })
