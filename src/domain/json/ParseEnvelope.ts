@@ -11,11 +11,12 @@ import { MAX_DEPTH, Scanner } from "./Scanner.ts"
 
 /**
  * Which places of a text stay text, and which become values: `plain` is any value, `scalar` one that is no array and no
- * object; `unread` is stepped over for a parse of its own, and becomes an {@link UnreadJson}. Members that an object shape does not name are its `rest`; without one they are not known, and plain.
+ * object, `unknown` one that nobody asked for; `unread` is stepped over for a parse of its own, and becomes an {@link UnreadJson}. Members that an object shape does not name are its `rest`; without one they are not known, and plain.
  */
 export type EnvelopeShape =
   | { readonly kind: "plain" }
   | { readonly kind: "scalar" }
+  | { readonly kind: "unknown" }
   | { readonly kind: "text" }
   | { readonly kind: "unread" }
   | {
@@ -44,7 +45,7 @@ export interface Most {
 
 /**
  * What a text from outside is held to while it is parsed. Whoever gives bounds refuses what does not fit the shape, so that
- * none of it is built: arrays and objects come out empty where the shape has none.
+ * none of it is built: arrays, objects and texts come out empty where the shape has none.
  */
 export interface Bounds {
   /** By the names that shapes call them by; there is no bound where a name is missing. */
@@ -56,7 +57,7 @@ export interface Bounds {
 }
 
 const PLAIN: EnvelopeShape = { kind: "plain" }
-const SCALAR: EnvelopeShape = { kind: "scalar" }
+const UNKNOWN: EnvelopeShape = { kind: "unknown" }
 const TURN = 250_000
 const MAX_UNKNOWN = 20
 const MAX_NAME = 1000
@@ -146,6 +147,7 @@ class EnvelopeReader {
     if (this.bounds !== undefined && shape.kind !== "plain") {
       if (opening === "{") return {}
       if (opening === "[") return []
+      if (opening === '"' && shape.kind !== "scalar") return ""
     }
     return readTree(compact, Number)
   }
@@ -174,7 +176,7 @@ class EnvelopeReader {
     const target = {}
     const names = new Set<string>()
     const limit = this.limitOf(most)
-    const unnamed = rest ?? (this.bounds === undefined ? PLAIN : SCALAR)
+    const unnamed = rest ?? (this.bounds === undefined ? PLAIN : UNKNOWN)
     if (this.step("}")) return target
     do {
       const name = this.name(names)

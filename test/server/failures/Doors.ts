@@ -7,7 +7,7 @@ import { formShapes, jsonShapes, placesOf } from "./WorstShapes.ts"
 export interface Worst {
   readonly what: string
   readonly path: string
-  readonly body: string | undefined
+  readonly body?: () => string
 }
 
 /** A way into the service. `worst` are the bad requests of at most so many bytes. */
@@ -30,7 +30,7 @@ const jsonWorst = (path: string, samples: ReadonlyArray<string>) =>
   function* (limit: number): Iterable<Worst> {
     for (const { fill, place } of samples.flatMap(placesOf)) {
       for (const [shape, make] of Object.entries(jsonShapes)) {
-        yield { what: `${shape} at ${place}`, path, body: fill(make(limit - fill("").length)) }
+        yield { what: `${shape} at ${place}`, path, body: () => fill(make(limit - fill("").length)) }
       }
     }
   }
@@ -39,7 +39,7 @@ const formWorst = (path: string, names: ReadonlyArray<string>) =>
   function* (limit: number): Iterable<Worst> {
     for (const name of names) {
       for (const [shape, make] of Object.entries(formShapes)) {
-        yield { what: `${shape} in ${name}`, path, body: make(name)(limit) }
+        yield { what: `${shape} in ${name}`, path, body: () => make(name)(limit) }
       }
     }
   }
@@ -48,7 +48,7 @@ const queryWorst = (path: string, names: ReadonlyArray<string>) =>
   function* (limit: number): Iterable<Worst> {
     for (const name of names) {
       for (const [shape, make] of Object.entries(formShapes)) {
-        yield { what: `${shape} in ${name}`, path: `${path}?${make(name)(limit)}`, body: undefined }
+        yield { what: `${shape} in ${name}`, path: `${path}?${make(name)(limit)}` }
       }
     }
   }
