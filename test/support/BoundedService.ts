@@ -5,7 +5,7 @@ import { DatabaseUrl } from "./Database.ts"
 import { startService } from "./ServiceProcess.ts"
 
 /** What a process did since it was asked last. */
-export interface Strain {
+interface Strain {
   /** For how many milliseconds of processor time it let nothing else run, at most. */
   readonly blocked: number
   /** By how many bytes its heap and buffers grew at most. */

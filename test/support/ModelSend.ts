@@ -164,6 +164,28 @@ const operationOf = (write: Batched): Operation => {
   }
 }
 
+/** How long a row may be where {@link sendTogether} sends, in bytes. */
+export const rowBytes = 300
+
+/** Whether a write asks first how long the rows of its table are, while others may come before it. */
+const asksFirst = (operation: WriteOperation): boolean => {
+  const writes = operation.kind === "batch" ? operation.writes : [operation.write]
+  return writes.some((write) => {
+    const fields = "patch" in write ? write.patch : "fields" in write ? write.fields : "row" in write ? write.row : {}
+    return write.action !== "add" && Buffer.byteLength(JSON.stringify(fields)) > rowBytes
+  })
+}
+
+/** In this order, in parts of which each can be sent at once. */
+const together = (writes: ReadonlyArray<WriteOperation>): ReadonlyArray<ReadonlyArray<WriteOperation>> => {
+  const parts: Array<Array<WriteOperation>> = [[]]
+  for (const write of writes) {
+    parts.at(-1)!.push(write)
+    if (asksFirst(write)) parts.push([])
+  }
+  return parts
+}
+
 /** To the services, all at once: their writes meet in one group, and still take effect in this order. */
 export const sendTogether = Effect.fnUntraced(function* (account: Account, operations: ReadonlyArray<ModelOperation>) {
   const sql = yield* SqlClient.SqlClient
@@ -194,14 +216,14 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
     return rowWrites.write(caller, edit)
   }
 
-  const writes = yield* Effect.forEach(operations.filter(isWrite), (one) => answered(one, write(one)), {
-    concurrency: "unbounded"
-  })
+  const parts = yield* Effect.forEach(together(operations.filter(isWrite)), (part) =>
+    Effect.forEach(part, (one) => answered(one, write(one)), { concurrency: "unbounded" })
+  )
   const reads = yield* Effect.forEach(
     operations.flatMap((one) => (isWrite(one) ? [] : [one])),
     (one) => answered(one, read(account, one))
   )
-  return [...writes, ...reads]
+  return [...parts.flat(), ...reads]
 })
 /** A failure as the problem+json that it would be on the wire. */
 const answered = <E extends { readonly status: number }, R>(

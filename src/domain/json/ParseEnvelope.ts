@@ -24,8 +24,9 @@ export type EnvelopeShape =
       readonly members: ReadonlyMap<string, EnvelopeShape>
       readonly rest?: EnvelopeShape
       readonly most?: Most
+      readonly orScalar?: boolean
     }
-  | { readonly kind: "array"; readonly items: EnvelopeShape; readonly most?: Most }
+  | { readonly kind: "array"; readonly items: EnvelopeShape; readonly most?: Most; readonly orScalar?: boolean }
 
 /** What stands where a value is expected, up to where its quotes and brackets end: no more of it is known to be JSON. */
 export class UnreadJson {
@@ -94,6 +95,9 @@ export function* parseInTurns(
   return reader.issue === undefined ? { value } : { issue: reader.issue }
 }
 
+const takesText = (shape: EnvelopeShape): boolean =>
+  shape.kind === "scalar" || ("orScalar" in shape && shape.orScalar === true)
+
 /** Once `issue` is set, the values that its methods answer mean nothing. */
 class EnvelopeReader {
   readonly text: string
@@ -147,7 +151,7 @@ class EnvelopeReader {
     if (this.bounds !== undefined && shape.kind !== "plain") {
       if (opening === "{") return {}
       if (opening === "[") return []
-      if (opening === '"' && shape.kind !== "scalar") return ""
+      if (opening === '"' && !takesText(shape)) return ""
     }
     return readTree(compact, Number)
   }

@@ -1,5 +1,5 @@
 import { PgClient } from "@effect/sql-pg"
-import { Context, Data, Effect, Layer, Option, type Redacted } from "effect"
+import { Context, Data, Effect, Layer, Option, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { type Migrator, SqlClient, SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
@@ -9,7 +9,7 @@ import {
   type EmbeddedPostgresAddress,
   type EmbeddedPostgresOptions
 } from "./EmbeddedPostgres.ts"
-import { tlsOf } from "./DatabaseTls.ts"
+import { tlsOf, type CertificateProblem } from "./DatabaseTls.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { texts } from "./Params.ts"
 import { migrate } from "./Migrations.ts"
@@ -48,9 +48,10 @@ const session = {
 const oldestServer = 15
 
 /** The pool of one external server. */
-export const externalPool = Effect.fnUntraced(function* (url: Redacted.Redacted) {
-  return yield* PgClient.make({ ...session, url, ssl: yield* tlsOf(url) })
-})
+export const externalPool = (
+  url: Redacted.Redacted
+): Effect.Effect<PgClient.PgClient, CertificateProblem | SqlError.SqlError, Reactivity.Reactivity | Scope.Scope> =>
+  Effect.flatMap(tlsOf(url), (ssl) => PgClient.make({ ...session, url, ssl }))
 
 /** The innermost reason of a failed connection: a refusal, an unknown host, or PostgreSQL's own words. */
 const rootReason = (error: unknown): string => {

@@ -7,7 +7,7 @@ import { isLoopbackHost } from "../Config.ts"
 import type { SslMode } from "../config/DatabaseUrl.ts"
 
 /** A file that `DATABASE_URL` names for TLS cannot be read. */
-class CertificateProblem extends Data.TaggedError("CertificateProblem")<{ readonly message: string }> {}
+export class CertificateProblem extends Data.TaggedError("CertificateProblem")<{ readonly message: string }> {}
 
 /** The server's host: a name, an address, or the folder of a socket. */
 const hostOf = ({ hostname, searchParams }: URL): string => searchParams.get("host") ?? decodeURIComponent(hostname)

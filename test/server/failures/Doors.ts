@@ -4,7 +4,7 @@ import { operations } from "../wire/Operations.ts"
 import { formShapes, jsonShapes, placesOf } from "./WorstShapes.ts"
 
 /** A bad request: what is in it, and where. */
-export interface Worst {
+interface Worst {
   readonly what: string
   readonly path: string
   readonly body?: () => string

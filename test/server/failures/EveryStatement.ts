@@ -89,6 +89,10 @@ const send = ({ body, method = "POST", repeatable }: Sent, path: string, apiKey:
 
 /** A tool tells a refusal within an answer that is 200. */
 const isUnavailable = ({ status, text }: Answer) => status === 503 || /"code\\?":\\?"unavailable/.test(text)
+/** An answer but for what is each request's own: its id, and that a tool's result is that of a repeat. */
+const withoutNotes = (text: string) =>
+  text.replace(/"request_id":"[^"]*"/, "").replaceAll(/,?\\?"replayed\\?":true/g, "")
+
 const isRefused = (answer: Answer) => answer.status >= 400 || /"isError":true/.test(answer.text)
 
 /** One write on a copy of the account, of which one statement meets a fault; gives whether there was such a statement. */
@@ -103,7 +107,7 @@ const oneFault = Effect.fnUntraced(function* (
   const { accountId, apiKey, token } = yield* directly(freshCopy(of))
   const path = typeof write.path === "string" ? write.path : yield* write.path(apiKey)
   const before = yield* directly(dumpOf(accountId))
-  const told = (answer: Answer) => alike(answer.text.replace(/"request_id":"[^"]*"/, ""), accountId)
+  const told = (answer: Answer) => alike(withoutNotes(answer.text), accountId)
 
   network.arm(nth, fault)
   const answer = yield* send(write, path, apiKey, token).pipe(Effect.timeout("20 seconds"))

@@ -12,17 +12,17 @@ import {
   type PlayOptions,
   type Send
 } from "../../support/ModelRun.ts"
-import { sendByTools, sendByWire, sendTogether } from "../../support/ModelSend.ts"
+import { rowBytes, sendByTools, sendByWire, sendTogether } from "../../support/ModelSend.ts"
 import type { ModelOperation } from "../../support/ModelValues.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 
-const limits = { tables: 3, rows: 6, storage: 900, row: 300, batch: 6, versions: 3 }
+const limits = { tables: 3, rows: 6, storage: 900, row: rowBytes, batch: 6, versions: 3 }
 
 const variables = {
   LIMIT_TABLES: "3",
   LIMIT_ROWS_PER_TABLE: "6",
   LIMIT_STORAGE_BYTES: "900",
-  LIMIT_ROW_BYTES: "300",
+  LIMIT_ROW_BYTES: String(rowBytes),
   LIMIT_BATCH_OPERATIONS: "6",
   LIMIT_VERSIONS_PER_ROW: "3"
 }
