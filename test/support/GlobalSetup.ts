@@ -105,6 +105,7 @@ const findJsonTestSuite = Effect.gen(function* () {
 
 /** One PostgreSQL and one migrated template database for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  console.log("`npm test` takes about 8 minutes on two cores; each file is named as it ends.")
   const scope = Scope.makeUnsafe()
   project.provide("jsonTestSuite", await Effect.runPromise(findJsonTestSuite))
   project.provide("chromium", await Effect.runPromise(findChromium))
