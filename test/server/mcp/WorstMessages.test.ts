@@ -1,23 +1,13 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
-import { DatabaseUrl } from "../../support/Database.ts"
-import { call, startService, type ServiceProcess } from "../../support/ServiceProcess.ts"
+import { Effect, Layer } from "effect"
+import { BoundedService } from "../../support/BoundedService.ts"
+import { call } from "../../support/ServiceProcess.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { narrowed } from "./Listing.ts"
 import { rpc } from "./Messages.ts"
 
 const mib = 1_048_576
 const largest = 8 * mib
-
-/** How long the process was blocked at most since it was last asked, and what it used. */
-const monitored = Effect.fnUntraced(function* (service: ServiceProcess) {
-  const before = service.output().length
-  yield* service.signal("SIGUSR2")
-  yield* waitUntil(() => /loop .*\n/.test(service.output().slice(before)), 10_000)
-  const found = /loop (.*)\n/.exec(service.output().slice(before))
-  return JSON.parse(found![1]!) as { readonly blocked: number; readonly bytes: number }
-})
 
 /** A body of so many bytes at most: a piece as often as it fits between the ends. */
 const filled = (head: string, piece: string, tail: string, size = largest) =>
@@ -64,22 +54,14 @@ const bodies: Readonly<Record<string, readonly [body: string, status: number, wo
   ]
 }
 
-layer(serviceLayer(), { excludeTestServices: true, timeout: "90 seconds" })("The worst message", (it) => {
-  const start = Effect.gen(function* () {
-    const { url } = yield* DatabaseUrl
-    const service = yield* startService({
-      DATABASE_URL: url,
-      BASE_URL: "http://localhost:3000",
-      NODE_OPTIONS: `--max-semi-space-size=4 --import=${new URL("../../support/LoopMonitor.ts", import.meta.url).href}`
-    })
-    return service
-  })
+const suite = BoundedService.layer.pipe(Layer.provideMerge(serviceLayer()))
 
+layer(suite, { excludeTestServices: true, timeout: "90 seconds" })("The worst message", (it) => {
   it.effect("blocks nobody for long, and takes no more than five times its size", () =>
     Effect.gen(function* () {
       const { token } = yield* narrowed("full")
       const { apiKey } = yield* newAccount
-      const service = yield* start
+      const service = yield* BoundedService
       const send = (body: string) =>
         call(`${service.url}/mcp`, { key: token, body, headers: { accept: "application/json" } })
       // What runs for the first time is slow, and stays in memory.
@@ -87,17 +69,15 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "90 seconds" })("The
       yield* send(`${called("batch", '"operations":[]')}}}}`)
       const worse: Array<string> = []
       for (const [name, [body, status, word]] of Object.entries(bodies)) {
-        yield* monitored(service)
-        const before = yield* monitored(service)
+        yield* service.strain
         const [answer, other] = yield* Effect.all([send(body), call(`${service.url}/v1/_usage`, { key: apiKey })], {
           concurrency: "unbounded"
         })
-        const { blocked, bytes } = yield* monitored(service)
+        const { blocked, grown } = yield* service.strain
         assert.strictEqual(other.status, 200, name)
         assert.strictEqual(answer.status, status, `${name} ${answer.text.slice(0, 300)}`)
         assert.include(answer.text, word, `${name} ${answer.text.slice(0, 300)}`)
-        const used = bytes - before.bytes
-        if (blocked >= 200 || used > 5 * body.length + 8 * mib) worse.push(`${name}: ${blocked} ms, ${used} bytes`)
+        if (blocked >= 200 || grown > 5 * body.length + 8 * mib) worse.push(`${name}: ${blocked} ms, ${grown} bytes`)
       }
       assert.deepStrictEqual(worse, [])
     })
@@ -107,9 +87,9 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "90 seconds" })("The
     Effect.gen(function* () {
       const { token } = yield* narrowed("read")
       const { apiKey } = yield* newAccount
-      const service = yield* start
+      const service = yield* BoundedService
       const ping = filled(`${pinged}[`, "0,", "]}}")
-      yield* monitored(service)
+      yield* service.strain
       const answers = yield* Effect.forEach(
         [1, 2, 3, 4, 5],
         () =>
@@ -123,7 +103,7 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "90 seconds" })("The
         assert.strictEqual(refused.status, 413)
         assert.strictEqual(other.status, 200)
       }
-      assert.isBelow((yield* monitored(service)).blocked, 200)
+      assert.isBelow((yield* service.strain).blocked, 200)
     })
   )
 })
