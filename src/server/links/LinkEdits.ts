@@ -129,8 +129,9 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
       if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
         return yield* invalid("/version", "must be a whole number from 1")
       }
-      const archived = yield* archive(link)
-      const found = archived.find((one) => one.version === version)
+      // The room of the versions is given back before the write asks for its own: who holds room for an answer may not.
+      const archived = Effect.map(archive(link), (versions) => versions.find((one) => one.version === version))
+      const found = yield* Effect.scoped(archived)
       const fields = found === undefined ? undefined : fieldsOf(target, found.row)
       if (fields === undefined) {
         return yield* new VersionNotFound({ detail: "There is no such version, or it is no longer kept." })

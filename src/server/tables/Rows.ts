@@ -6,14 +6,9 @@ import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
 import type { InvalidRequest, Unavailable } from "../../domain/Problem.ts"
 import type { Query } from "../../domain/Query.ts"
 import { isRowId, rowText, type Row } from "../../domain/Row.ts"
-import { Capacity, noRoomForAnswer } from "../capacity/Capacity.ts"
+import { Capacity } from "../capacity/Capacity.ts"
+import { readWithinRoom } from "../capacity/ReadWithinRoom.ts"
 import { RowsRepo } from "./RowsRepo.ts"
-
-/** Rows of so many bytes are read without asking for room. */
-const smallBytes = 262_144
-
-/** How many times its own size an answer takes while it is made: its rows, their text as one, and the bytes of that. */
-const makingFactor = 3
 
 /** Reads live rows (specification section 4.2). A table that was never written reads as an empty one. */
 export class Rows extends Context.Service<
@@ -48,19 +43,13 @@ export class Rows extends Context.Service<
     Rows,
     Effect.gen(function* () {
       const repo = yield* RowsRepo
-      const { answers } = yield* Capacity
+      const capacity = yield* Capacity
 
-      /** Makes room for what the rows take before they are read. They may have grown until they are. */
-      const read = Effect.fnUntraced(function* (accountId: string, table: string, query: Query) {
-        let most = smallBytes
-        while (true) {
-          const { bytes, rows } = yield* repo.query(accountId, table, query, most)
-          if (bytes <= most) return rows
-          const more = bytes + smallBytes - most
-          yield* Effect.mapError(answers.take(accountId, makingFactor * more), noRoomForAnswer)
-          most += more
-        }
-      })
+      const read = (accountId: string, table: string, query: Query) =>
+        Effect.map(
+          readWithinRoom(accountId, capacity, (most) => repo.query(accountId, table, query, most)),
+          ({ rows }) => rows
+        )
 
       const select = Effect.fn("Rows.select")(function* (accountId: string, table: string, query: Query) {
         const found = query.filter?.isImpossible === true ? [] : yield* read(accountId, table, query)

@@ -3,8 +3,10 @@ import { Effect, Layer, Schedule } from "effect"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { LeastPace } from "../../../src/server/capacity/Pace.ts"
 import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
+import { callTool, newConnection } from "../../support/Mcp.ts"
 import { head, opened, openUnread, untilClosed } from "../../support/RawConnections.ts"
 import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import { makeLinks } from "../links/LinkCalls.ts"
 
 const longText = "x".repeat(60_000)
 
@@ -18,6 +20,18 @@ const fullAccount = Effect.fnUntraced(function* (hundreds: number) {
     assert.strictEqual(status, 200, text)
   }
   return account
+})
+
+/** An account with a connection, and a link to a row of which some hundred KB of versions are kept. */
+const changedAccount = Effect.gen(function* () {
+  const { accountId, apiKey, token } = yield* newConnection()
+  const added = yield* request("POST", "/v1/big", { key: apiKey, body: JSON.stringify({ text: longText }) })
+  const { id } = bodyOf<{ id: string }>(added)
+  for (let n = 0; n < 6; n++) {
+    yield* request("POST", "/v1/big/update_row", { key: apiKey, body: JSON.stringify({ id, patch: { n } }) })
+  }
+  const { view } = yield* makeLinks(apiKey, "row", { table: "big", id })
+  return { accountId, apiKey, token, id, view }
 })
 
 const untilUnused = Effect.gen(function* () {
@@ -54,6 +68,32 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
           })
         )
         assert.notInclude((yield* request("GET", large, { key })).text, '"n":1')
+      })
+    )
+
+    it.effect("are refused to it at each door to a row's versions, and to no other account", () =>
+      Effect.gen(function* () {
+        const mine = yield* changedAccount
+        const other = yield* changedAccount
+        const { answers } = yield* Capacity
+        const asked = ({ apiKey, id, token, view }: typeof mine) =>
+          Effect.gen(function* () {
+            const rest = yield* request("GET", `/v1/big/versions?id=${id}`, { key: apiKey })
+            const tool = yield* callTool(token, "versions", { table: "big", id })
+            const link = yield* request("GET", `${view}/versions`)
+            return [rest.status, tool.isError ?? false, link.status]
+          })
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* answers.count(mine.accountId, 112 * 1_048_576)
+            assert.deepStrictEqual(yield* asked(mine), [503, true, 503])
+            assert.deepStrictEqual(yield* asked(other), [200, false, 200])
+          })
+        )
+        assert.deepStrictEqual(yield* asked(mine), [200, false, 200])
+        const restored = yield* request("POST", `${mine.view}/restore`, { body: '{"version":1}' })
+        assert.strictEqual(restored.status, 200, restored.text)
+        yield* untilUnused
       })
     )
 
