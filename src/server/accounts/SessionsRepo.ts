@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AccountId, Email } from "../../domain/Account.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { notingUse } from "../sql/DiskFull.ts"
 import { lockPatience } from "../sql/LockPatience.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
@@ -51,7 +52,11 @@ export class SessionsRepo extends Context.Service<
       }, refine)
 
       // Its use is written once an hour at most: only that request waits for the disk.
-      const find = Effect.fn("SessionsRepo.find")(function* (accountId: AccountId, hash: Uint8Array) {
+      const find = Effect.fn("SessionsRepo.find")(function* (
+        accountId: AccountId,
+        hash: Uint8Array,
+        notesUse: boolean
+      ) {
         const found = yield* sql<{ email: string; expires_at: Date }>`
           WITH found AS (
             SELECT s.email, s.expires_at, s.last_used_at, clock.now,
@@ -64,7 +69,8 @@ export class SessionsRepo extends Context.Service<
             UPDATE browser_sessions
             SET last_used_at = found.now
             FROM found
-            WHERE browser_sessions.account_id = ${accountId} AND browser_sessions.session_hash = ${hash}
+            WHERE ${notesUse}::boolean
+              AND browser_sessions.account_id = ${accountId} AND browser_sessions.session_hash = ${hash}
               AND browser_sessions.last_used_at < found.now - interval '1 hour'
           )
           SELECT email, expires_at FROM found
@@ -73,7 +79,7 @@ export class SessionsRepo extends Context.Service<
           email: Email.make(row.email),
           expiresAt: row.expires_at
         }))
-      }, refine)
+      })
 
       const remove = Effect.fn("SessionsRepo.remove")(function* (accountId: AccountId, hash: Uint8Array) {
         yield* sql`DELETE FROM browser_sessions WHERE account_id = ${accountId} AND session_hash = ${hash}`
@@ -102,7 +108,13 @@ export class SessionsRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return SessionsRepo.of({ insert, find, remove, removeAll, prune })
+      return SessionsRepo.of({
+        insert,
+        find: (accountId, hash) => refine(notingUse((notesUse) => find(accountId, hash, notesUse))),
+        remove,
+        removeAll,
+        prune
+      })
     })
   )
 }

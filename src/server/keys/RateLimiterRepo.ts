@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountId } from "../../domain/Account.ts"
 import { KeyId } from "../../domain/Key.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { notingUse, tellDiskFull, type DiskFull } from "../sql/DiskFull.ts"
 import { lockPatience } from "../sql/LockPatience.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { Ahead, RequestClass, Verdict } from "./Admission.ts"
@@ -12,6 +13,7 @@ const Pace = Schema.Struct({ burst: Schema.Int, interval: Schema.Int })
 const Paces = Schema.Struct({ own: Pace, account: Pace })
 
 const KeyRequest = Schema.Struct({ accountId: AccountId, hash: Schema.Uint8Array })
+const FindRequest = Schema.Struct({ ...KeyRequest.fields, notesUse: Schema.Boolean })
 const AdmitRequest = Schema.Struct({ ...KeyRequest.fields, class: Class, paces: Paces })
 const SpendRequest = Schema.Struct({ accountId: AccountId, id: Schema.String, class: Class, paces: Paces })
 const BucketRequest = Schema.Struct({ accountId: AccountId, id: Schema.String })
@@ -47,10 +49,12 @@ export class RateLimiterRepo extends Context.Service<
     readonly findKey: (
       request: typeof KeyRequest.Type
     ) => Effect.Effect<Option.Option<typeof FoundKey.Type>, Unavailable>
-    /** Finds the key and takes a token from its bucket and its account's, in one statement. */
-    readonly admit: (request: typeof AdmitRequest.Type) => Effect.Effect<Option.Option<AdmittedKey>, Unavailable>
-    /** Takes a token from both buckets of what was authenticated otherwise. */
-    readonly spend: (request: typeof SpendRequest.Type) => Effect.Effect<Verdict, Unavailable>
+    /** Finds the key and takes a token from its bucket and its account's, in one statement. `DiskFull` is for reads. */
+    readonly admit: (
+      request: typeof AdmitRequest.Type
+    ) => Effect.Effect<Option.Option<AdmittedKey>, DiskFull | Unavailable>
+    /** Takes a token from both buckets of what was authenticated otherwise. `DiskFull` is for reads. */
+    readonly spend: (request: typeof SpendRequest.Type) => Effect.Effect<Verdict, DiskFull | Unavailable>
     readonly ahead: (request: typeof BucketRequest.Type) => Effect.Effect<Ahead, Unavailable>
     readonly now: Effect.Effect<Date, Unavailable>
   }
@@ -62,9 +66,9 @@ export class RateLimiterRepo extends Context.Service<
 
       // Written once a minute and key at most: as api_keys is logged, only that request waits for the disk.
       const findKey = SqlSchema.findOneOption({
-        Request: KeyRequest,
+        Request: FindRequest,
         Result: FoundKey,
-        execute: ({ accountId, hash }) => sql`
+        execute: ({ accountId, hash, notesUse }) => sql`
           WITH found AS (
             SELECT key_id, name, last_used_at, memory_now() AS now,
                    set_config('lock_timeout', ${lockPatience}, true) AS patience
@@ -74,7 +78,8 @@ export class RateLimiterRepo extends Context.Service<
             UPDATE api_keys
             SET last_used_at = found.now
             FROM found
-            WHERE api_keys.account_id = ${accountId} AND api_keys.key_id = found.key_id
+            WHERE ${notesUse}::boolean
+              AND api_keys.account_id = ${accountId} AND api_keys.key_id = found.key_id
               AND (found.last_used_at IS NULL OR found.last_used_at < found.now - interval '59 seconds')
               AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < found.now - interval '59 seconds')
           )
@@ -151,16 +156,18 @@ export class RateLimiterRepo extends Context.Service<
         execute: () => sql`SELECT memory_now() AS now`
       })
 
+      // A write has no use for its token where nothing can be stored.
+      const toldForReads = <A, E>(wanted: RequestClass, statement: Effect.Effect<A, E>) =>
+        refine(wanted === "read" ? tellDiskFull(statement) : statement)
+
       return RateLimiterRepo.of({
-        findKey: (request) => refine(findKey(request)),
+        findKey: (request) => refine(notingUse((notesUse) => findKey({ ...request, notesUse }))),
         admit: (request) =>
-          refine(
-            Effect.map(
-              admit(request),
-              Option.map((row) => ({ id: row.id, name: row.name, ...verdictOf(row) }))
-            )
+          Effect.map(
+            toldForReads(request.class, admit(request)),
+            Option.map((row) => ({ id: row.id, name: row.name, ...verdictOf(row) }))
           ),
-        spend: (request) => refine(Effect.map(spend(request), verdictOf)),
+        spend: (request) => Effect.map(toldForReads(request.class, spend(request)), verdictOf),
         ahead: (request) =>
           refine(
             Effect.map(buckets(request), (rows) => {

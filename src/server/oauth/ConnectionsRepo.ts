@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import type { Access, Connection } from "../../domain/Connection.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
+import { notingUse } from "../sql/DiskFull.ts"
 import { lockPatience } from "../sql/LockPatience.ts"
 import { texts } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
@@ -132,7 +133,8 @@ export class ConnectionsRepo extends Context.Service<
       const open = Effect.fn("ConnectionsRepo.open")(function* (
         accountId: AccountId,
         hash: Uint8Array,
-        resource: string
+        resource: string,
+        notesUse: boolean
       ) {
         const found = yield* sql<{
           id: string
@@ -156,7 +158,8 @@ export class ConnectionsRepo extends Context.Service<
             UPDATE connections
             SET last_used_at = found.now
             FROM found
-            WHERE connections.account_id = ${accountId} AND connections.connection_id = found.connection_id
+            WHERE ${notesUse}::boolean
+              AND connections.account_id = ${accountId} AND connections.connection_id = found.connection_id
               AND (found.last_used_at IS NULL OR found.last_used_at < found.now - interval '59 seconds')
               AND (connections.last_used_at IS NULL OR connections.last_used_at < found.now - interval '59 seconds')
           )
@@ -172,7 +175,7 @@ export class ConnectionsRepo extends Context.Service<
           expiresAt: row.expires_at,
           now: row.now
         }))
-      }, refine)
+      })
 
       // Looked at once more behind the lock: a connection that is used at this moment lives on.
       const prune = Effect.fn("ConnectionsRepo.prune")(function* (rows: number) {
@@ -195,7 +198,15 @@ export class ConnectionsRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return ConnectionsRepo.of({ insert, list, revoke, advance, keepNewest, open, prune })
+      return ConnectionsRepo.of({
+        insert,
+        list,
+        revoke,
+        advance,
+        keepNewest,
+        prune,
+        open: (accountId, hash, resource) => refine(notingUse((notesUse) => open(accountId, hash, resource, notesUse)))
+      })
     })
   )
 }

@@ -42,8 +42,8 @@ const words: Record<string, string> = {
   "57P05": "the connection was idle for too long"
 }
 
-/** The innermost code: the driver wraps what the system said. */
-const codeOf = (error: unknown): string | undefined => {
+/** The innermost code of a failure: the driver wraps what the system said. */
+export const codeOf = (error: unknown): string | undefined => {
   if (!Predicate.hasProperty(error, "cause") && !Predicate.hasProperty(error, "code")) return undefined
   const inner = Predicate.hasProperty(error, "cause") ? codeOf(error.cause) : undefined
   if (inner !== undefined) return inner
