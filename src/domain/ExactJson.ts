@@ -80,7 +80,7 @@ export const shapeOf = (ast: SchemaAST.AST): EnvelopeShape => {
         ? { kind: "plain" }
         : { kind: "array", items: shapeOf(ast.rest[0]), ...(most && { most }) }
     case "Union":
-      return unionOf(ast.types.map(shapeOf))
+      return ast.types.map(shapeOf).reduce(merge, { kind: "scalar" })
     case "Any":
     case "Unknown":
     case "ObjectKeyword":
@@ -89,12 +89,6 @@ export const shapeOf = (ast: SchemaAST.AST): EnvelopeShape => {
     default:
       return { kind: "scalar" }
   }
-}
-
-const unionOf = (shapes: ReadonlyArray<EnvelopeShape>): EnvelopeShape => {
-  const shape = shapes.reduce(merge, { kind: "scalar" })
-  const isLoose = shapes.some(({ kind }) => kind === "scalar")
-  return isLoose && (shape.kind === "object" || shape.kind === "array") ? { ...shape, orScalar: true } : shape
 }
 
 const merge = (a: EnvelopeShape, b: EnvelopeShape): EnvelopeShape => {

@@ -234,6 +234,11 @@ export class Model {
 
   /** Rows of an export keep their ids and times; one that was deleted from its table lives on there, behind the others. */
   private bring(tables: Readonly<Record<string, ReadonlyArray<Fields>>>): Json {
+    // Counted while the body is read, before anything of it is looked at.
+    for (const [index, rows] of Object.values(tables).entries()) {
+      if (index === this.limits.tables) throw new Refusal("table_limit")
+      if (rows.length > this.limits.rows) throw new Refusal("row_limit")
+    }
     const brought = Object.entries(tables).flatMap(([table, rows]) => rows.map((row) => ({ table, row })))
     const ids = new Set<Json>()
     for (const { row } of brought) {

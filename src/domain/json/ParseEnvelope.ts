@@ -24,9 +24,8 @@ export type EnvelopeShape =
       readonly members: ReadonlyMap<string, EnvelopeShape>
       readonly rest?: EnvelopeShape
       readonly most?: Most
-      readonly orScalar?: boolean
     }
-  | { readonly kind: "array"; readonly items: EnvelopeShape; readonly most?: Most; readonly orScalar?: boolean }
+  | { readonly kind: "array"; readonly items: EnvelopeShape; readonly most?: Most }
 
 /** What stands where a value is expected, up to where its quotes and brackets end: no more of it is known to be JSON. */
 export class UnreadJson {
@@ -46,7 +45,7 @@ export interface Most {
 
 /**
  * What a text from outside is held to while it is parsed. Whoever gives bounds refuses what does not fit the shape, so that
- * none of it is built: arrays, objects and texts come out empty where the shape has none.
+ * none of it is built: arrays, objects and long texts come out empty where the shape has none.
  */
 export interface Bounds {
   /** By the names that shapes call them by; there is no bound where a name is missing. */
@@ -62,6 +61,8 @@ const UNKNOWN: EnvelopeShape = { kind: "unknown" }
 const TURN = 250_000
 const MAX_UNKNOWN = 20
 const MAX_NAME = 1000
+// In the place of an array or object, for what an error says of it.
+const MAX_MISPLACED = 100_000
 const tooManyUnknown: Most = {
   parts: MAX_UNKNOWN,
   message: (limit) => `is not known here, like ${limit} others of this body`
@@ -94,9 +95,6 @@ export function* parseInTurns(
   if (reader.issue === undefined && rest < text.length) reader.fail(rest, "end")
   return reader.issue === undefined ? { value } : { issue: reader.issue }
 }
-
-const takesText = (shape: EnvelopeShape): boolean =>
-  shape.kind === "scalar" || ("orScalar" in shape && shape.orScalar === true)
 
 /** Once `issue` is set, the values that its methods answer mean nothing. */
 class EnvelopeReader {
@@ -151,7 +149,7 @@ class EnvelopeReader {
     if (this.bounds !== undefined && shape.kind !== "plain") {
       if (opening === "{") return {}
       if (opening === "[") return []
-      if (opening === '"' && !takesText(shape)) return ""
+      if (shape.kind !== "scalar" && compact.length > MAX_MISPLACED) return ""
     }
     return readTree(compact, Number)
   }
