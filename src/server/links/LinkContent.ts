@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
 import { parseFilter } from "../../domain/Filter.ts"
 import { members, type Member } from "../../domain/json/Members.ts"
-import { FieldNotFound, FieldNotText, RowNotFound, type Unavailable } from "../../domain/Problem.ts"
+import { FieldNotFound, FieldNotText, NotFound, RowNotFound, type Unavailable } from "../../domain/Problem.ts"
 import { parseSort } from "../../domain/Query.ts"
 import { systemFields, type Row } from "../../domain/Row.ts"
 import { Rows } from "../tables/Rows.ts"
@@ -19,8 +19,15 @@ export type LinkContent =
       readonly hasMore: boolean
     }
 
-/** What a link leads to is gone since, or is something else. */
-export type ContentGone = RowNotFound | FieldNotFound | FieldNotText
+/** What a link leads to is gone since, or is something else; `NotFound` where the link itself opens nothing any more. */
+export type ContentGone = RowNotFound | FieldNotFound | FieldNotText | NotFound
+
+/** The answer of every address that opens nothing. */
+export const linkOver = () =>
+  new NotFound({
+    detail: "This link is over, was withdrawn, or never was.",
+    hint: "Ask for a new link with POST /v1/_row_links, /v1/_text_field_links or /v1/_query_links."
+  })
 
 /** The answer of every address of a link whose row was deleted. */
 export const rowDeleted = () =>
@@ -61,7 +68,11 @@ export class LinkContents extends Context.Service<
 
       const query = Effect.fnUntraced(function* (accountId: string, target: LinkTarget & { readonly kind: "query" }) {
         const { limit, sort, table } = target
-        const filter = target.filter === undefined ? undefined : Result.getOrThrow(parseFilter(target.filter, ""))
+        // A link may be older than a bound that its filter exceeds.
+        const filter =
+          target.filter === undefined
+            ? undefined
+            : yield* Effect.mapError(Effect.fromResult(parseFilter(target.filter, "")), linkOver)
         const { hasMore, rows: found } = yield* rows.select(accountId, table, {
           filter: filter?.isEmpty === true ? undefined : filter,
           sort: sort === undefined ? undefined : parseSort(sort),

@@ -13,7 +13,7 @@ import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { renderProblem, type Problem } from "../http/RenderProblem.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import { LinkContents, type LinkContent } from "../links/LinkContent.ts"
+import { LinkContents, linkOver, type LinkContent } from "../links/LinkContent.ts"
 import { dataText } from "../links/LinkData.ts"
 import { attachment, downloadOf } from "../links/LinkDownload.ts"
 import { isEditable, LinkEdits, type EditableLink } from "../links/LinkEdits.ts"
@@ -31,12 +31,6 @@ const html = (text: string, status: number, nonce?: string): Response =>
     status,
     contentType: "text/html; charset=utf-8",
     headers: { ...privatePageHeaders, "content-security-policy": contentSecurityPolicy({ nonce }) }
-  })
-
-const over = () =>
-  new NotFound({
-    detail: "This link is over, was withdrawn, or never was.",
-    hint: "Ask for a new link with POST /v1/_row_links, /v1/_text_field_links or /v1/_query_links."
   })
 
 const tooManyBodies = noRoom({
@@ -94,7 +88,7 @@ export const LinkRoutes = HttpRouter.use(
     const openedLink = Effect.fnUntraced(function* (side: "viewer" | "download", spends: RequestClass) {
       const { token = "" } = yield* HttpRouter.params
       const found = yield* links.open(token)
-      if (Option.isNone(found) || found.value.isViewer !== (side === "viewer")) return yield* over()
+      if (Option.isNone(found) || found.value.isViewer !== (side === "viewer")) return yield* linkOver()
       const link = found.value
       const record = yield* CurrentRequest
       record.accountId = link.accountId

@@ -310,6 +310,25 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
     })
   )
 
+  it.effect("of a query whose filter is beyond today's bounds answer as if they had never been", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { accountId, apiKey } = yield* newAccount
+      const query = yield* makeLinks(apiKey, "query", { table: "notes", filter: { n: 1 } })
+      const fields = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`n${index}`, 1]))
+      yield* sql`
+        UPDATE links SET target = replace(target, '{"n":1}', ${JSON.stringify(fields)}) WHERE account_id = ${accountId}
+      `
+      const random = `/view/${"a".repeat(20)}_${"b".repeat(43)}`
+      const over = yield* wire("GET", query.view)
+      const strip = (text: string) => text.replaceAll(/nonce="[^"]*"/g, "")
+      assert.deepStrictEqual([over.status, strip(over.text)], [404, strip((yield* wire("GET", random)).text)])
+      for (const path of [`${query.view}/data`, `${query.view}/download`, query.download]) {
+        assertProblem(yield* wire("GET", path), 404, "not_found")
+      }
+    })
+  )
+
   it.effect("P31 end with their key, as if they had never been", () =>
     Effect.gen(function* () {
       const { apiKey } = yield* newAccount
