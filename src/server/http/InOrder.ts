@@ -1,13 +1,21 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
+// Nobody knows yet whose requests these are, so that a connection that sends more of them without waiting is ended.
+const maxWaiting = 100
+
+interface Line {
+  latest: ServerResponse
+  waiting: number
+}
+
 /**
  * Hands over the requests of one connection one after another (RFC 9112 9.3.2): Node hands over those that a client sends
  * without waiting for answers at once, so that a read could overtake the write before it. A request whose connection ended
  * before its turn is dropped.
  */
 export const carryOutInOrder = (server: Server): void => {
-  const latest = new WeakMap<Socket, ServerResponse>()
+  const lines = new WeakMap<Socket, Line>()
   const known = new WeakSet<ServerResponse>()
   const emit = server.emit.bind(server)
   server.emit = (event: string, ...values: Array<unknown>): boolean => {
@@ -17,10 +25,18 @@ export const carryOutInOrder = (server: Server): void => {
     if (known.has(response)) return emit(event, request, response)
     known.add(response)
     const { socket } = request
-    const previous = latest.get(socket)
-    latest.set(socket, response)
-    if (previous === undefined || previous.closed) return emit(event, request, response)
+    const line = lines.get(socket) ?? { latest: response, waiting: 0 }
+    lines.set(socket, line)
+    const previous = line.latest
+    line.latest = response
+    if (previous === response || previous.closed) return emit(event, request, response)
+    if (line.waiting === maxWaiting) {
+      socket.destroy()
+      return true
+    }
+    line.waiting++
     previous.once("close", () => {
+      line.waiting--
       if (socket.writable) emit(event, request, response)
     })
     return true

@@ -131,6 +131,14 @@ layer(serviceLayer())("Requests that are sent without waiting for answers", (it)
       assert.lengthOf([...answers.matchAll(/HTTP\/1\.1 20[01] /g)], 25)
     })
   )
+
+  it.effect("end their connection when more than a hundred of them wait", () =>
+    Effect.gen(function* () {
+      const requests = `${head("none", "GET /v1/t HTTP/1.1")}`.repeat(1000)
+      const answers = yield* raw(requests + head("none", "GET /v1/t HTTP/1.1", "Connection: close"))
+      assert.isBelow([...answers.matchAll(/HTTP\/1\.1 401 /g)].length, 200)
+    })
+  )
 })
 
 layer(serviceLayer({ BASE_URL: "https://memory.example.com", MAIL_TO_STDOUT: "true" }))("A public service", (it) => {
