@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { callTool, done, newConnection } from "../../support/Mcp.ts"
+import { callTool, done, newConnection, refused } from "../../support/Mcp.ts"
 import { request, serviceLayer } from "../../support/TestService.ts"
 
 interface Row {
@@ -113,6 +113,20 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
         ],
         [false, true, false, true, false, true]
       )
+    })
+  )
+
+  it.effect("42 of query come without the link that nobody asked for where none can be made", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      yield* addRows(token, 30, wide(2000))
+      const sort = "s".repeat(16_385)
+      const answer = yield* query(token, { sort })
+      assert.isTrue(answer.has_more)
+      assert.isAbove(answer.rows.length, 5)
+      assert.isUndefined(answer._service_query_link)
+      const problem = yield* refused(token, "query", { table: "t", sort, includeLink: true })
+      assert.strictEqual(problem["code"], "invalid_request")
     })
   )
 
@@ -241,3 +255,20 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
     })
   )
 })
+
+layer(serviceLayer({ LIMIT_LIVE_LINKS: "1" }), { excludeTestServices: true })(
+  "An account with as many links as it may",
+  (it) => {
+    it.effect("42 gets the rows of a long answer, and is refused only the link that it asks for", () =>
+      Effect.gen(function* () {
+        const { token } = yield* newConnection()
+        yield* addRows(token, 30, wide(2000))
+        const { _service_query_link, ...first } = yield* query(token)
+        assert.isDefined(_service_query_link)
+        assert.deepStrictEqual(yield* query(token), first)
+        const problem = yield* refused(token, "query", { table: "t", includeLink: true })
+        assert.deepInclude(problem, { code: "rate_limited", limit: 1 })
+      })
+    )
+  }
+)

@@ -92,8 +92,11 @@ export const query = ({ linkMinutes }: ServiceLimits) =>
       const body = `{"rows":[${shown.join()}],"has_more":${isCut || found.hasMore}${isEmpty ? `,${noRows}` : ""}`
       if (includeLink !== true && !isCut && !found.rows.some(hasLongText)) return JsonText.trusted(`${body}}`)
       const links = yield* Links
-      const link = yield* links.toQuery(makerOf(connection), { table, filter, sort, limit })
-      return JsonText.trusted(`${body},"_service_query_link":${print(link)}}`)
+      const made = links.toQuery(makerOf(connection), { table, filter, sort, limit })
+      // Nobody asked for this link: that none can be made is no reason to withhold the rows.
+      const link = includeLink === true ? Option.some(yield* made) : yield* Effect.option(made)
+      if (Option.isNone(link)) return JsonText.trusted(`${body}}`)
+      return JsonText.trusted(`${body},"_service_query_link":${print(link.value)}}`)
     })
   })
 
