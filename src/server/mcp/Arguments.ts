@@ -62,7 +62,7 @@ const PLAIN: EnvelopeShape = { kind: "plain" }
 const isNull = (value: unknown): boolean => value === null || (JsonText.is(value) && value.text === "null")
 
 const isNoKey = (name: string, value: unknown): boolean =>
-  name === "idempotencyKey" && typeof value === "string" && isWordForNone(value)
+  name === "idempotencyKey" && typeof value === "string" && isWordForNone(value.replaceAll('"', ""))
 
 /** Some models fill in every argument, those that they mean to leave out with null. */
 const withoutNulls = (value: unknown, ast: SchemaAST.AST): unknown => {

@@ -154,7 +154,8 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "60" }), { excludeTestServices: true 
   it.effect("are writes of their own where the key is a client's word for none", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()
-      for (const [index, idempotencyKey] of ["null", "undefined", "None", "NaN", "", "NULL", " "].entries()) {
+      const words = ["null", "undefined", "None", "NaN", "", "NULL", " ", '"null"', '""', '"None"']
+      for (const [index, idempotencyKey] of words.entries()) {
         const { row } = yield* done(token, "add", { table: "t", row: { index }, idempotencyKey })
         assert.deepInclude(row, { index })
         const operations = [0, 1].map((n) => ({ action: "add", row: { index, n }, idempotencyKey }))
