@@ -76,7 +76,7 @@ export const McpRoute = HttpRouter.use(
       yield* spend(connection, spent)
       if (announced > limit) return yield* new BodyFault({ fault: "too large" })
       const refused = encodingFault(request.headers) ?? typeFault(request.headers)
-      if (refused !== undefined) return rpcRefusal(415, `${refused.detail} Send application/json as it is.`)
+      if (refused !== undefined) return rpcRefusal(refused.status, `${refused.detail} Send application/json as it is.`)
       const body = yield* readSharedBody(request, limit, connection, capacity.bodies, capacity)
       const unspent = messagesIn(body.length) - spent
       if (unspent > 0) yield* spend(connection, unspent)
