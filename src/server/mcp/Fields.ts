@@ -55,19 +55,20 @@ export const sort = Schema.String.check(Schema.isNonEmpty({ message: "must name 
     "One field to sort by, for example created_at; -created_at sorts descending. Without it rows come in the order they were added."
 })
 
-const wholeNumber = (message: string) => Schema.Finite.check(Schema.isInt({ message }))
-
 const limitRange = `must be a whole number from 1 to ${maxQueryLimit}`
 
-export const limit = wholeNumber(limitRange)
-  .check(Schema.isBetween({ minimum: 1, maximum: maxQueryLimit }, { message: limitRange }))
-  .annotate({ description: `At most this many rows, 1 to ${maxQueryLimit}; 100 when left out.` })
+export const limit = Schema.Finite.check(
+  Schema.isInt({ message: limitRange }),
+  Schema.isBetween({ minimum: 1, maximum: maxQueryLimit }, { message: limitRange })
+).annotate({ description: `At most this many rows, 1 to ${maxQueryLimit}; 100 when left out.` })
 
 const versionRange = "must be a whole number from 1"
 
-export const version = wholeNumber(versionRange)
-  .check(Schema.isGreaterThanOrEqualTo(1, { message: versionRange }))
-  .annotate({ description: "The version's number, 1 or more, as versions gives it." })
+/** No safe integers only: a number too great for any version is one that is not found, as over REST. */
+export const version = Schema.Finite.check(
+  Schema.makeFilter(Number.isInteger, { message: versionRange, toJsonSchema: () => ({ type: "integer" }) }),
+  Schema.isGreaterThanOrEqualTo(1, { message: versionRange })
+).annotate({ description: "The version's number, 1 or more, as versions gives it." })
 
 export const idempotencyKey = Schema.String.check(
   Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "must be 1 to 255 printable ASCII characters" })

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { done, newConnection } from "../../support/Mcp.ts"
+import { done, newConnection, refused } from "../../support/Mcp.ts"
 import { bodyOf, request, serviceLayer } from "../../support/TestService.ts"
 
 interface Version {
@@ -31,6 +31,18 @@ const withRow = Effect.gen(function* () {
 })
 
 layer(serviceLayer(), { excludeTestServices: true })("Changes over MCP", (it) => {
+  it.effect("restore no version that is too great for any, as over REST", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const { row } = yield* done(token, "add", { table: "t", row: {} })
+      const { id } = row as { id: string }
+      for (const version of [9_007_199_254_740_991, 9_007_199_254_740_992, 1e300]) {
+        const problem = yield* refused(token, "restore", { table: "t", id, version })
+        assert.strictEqual(problem["code"], "version_not_found", String(version))
+      }
+    })
+  )
+
   it.effect("say in the versions which client made them, whatever tool it used", () =>
     Effect.gen(function* () {
       const { apiKey, connection, id, token } = yield* withRow
