@@ -13,7 +13,7 @@ import { signInUrl } from "./SignInMail.ts"
 const crossSite = () =>
   new InvalidRequest({
     detail: "A page of another site sent this request. Ask for the link on a page of this service, or from a program.",
-    errors: [{ path: "Sec-Fetch-Site", message: "must be same-origin where a browser sends it" }]
+    errors: [{ parameter: "sec-fetch-site", message: "must be same-origin where a browser sends it" }]
   })
 
 export const SignInHttp = HttpApiBuilder.group(

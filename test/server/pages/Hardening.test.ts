@@ -27,6 +27,8 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("A service on https
         const refused = yield* request("POST", "/auth/magic-link", { body, headers: { "sec-fetch-site": site } })
         assert.strictEqual(refused.status, 400)
         assert.strictEqual(bodyOf(refused)["code"], "invalid_request")
+        const message = "must be same-origin where a browser sends it"
+        assert.deepStrictEqual(bodyOf(refused)["errors"], [{ parameter: "sec-fetch-site", message }])
       }
       assert.lengthOf(yield* (yield* Outbox).sent, 0)
       for (const headers of [{}, { "sec-fetch-site": "same-origin" }]) {
