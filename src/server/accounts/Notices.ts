@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Cause, Context, Effect, Layer, Option } from "effect"
 import type { AccountId } from "../../domain/Account.ts"
 import { Settings } from "../Config.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
@@ -35,7 +35,12 @@ export class Notices extends Context.Service<
           yield* throttle.spend([{ bucket: `notice:account:${accountId}`, perHour: noticesPerHour }])
           yield* mails.offer(mailTo(email.value))
         },
-        Effect.catch(({ code }) => Effect.logWarning("A notice was not mailed", { code }))
+        Effect.catch(({ code }) => Effect.logWarning("A notice was not mailed", { code })),
+        // What it tells of is stored already, and its answer is the one place where the new key or token is shown.
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) => Effect.logError("A notice broke off", cause)
+        )
       )
 
       return Notices.of({
