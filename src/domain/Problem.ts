@@ -182,6 +182,13 @@ export class StorageLimit400 extends HttpApiError.Problem<StorageLimit400>()(
   { ...members(storageLimit[0], storageLimit[2]), ...limits }
 ) {}
 
+/** {@link StorageLimit} for whoever edits by a link: not told what the account holds, so without `current`. */
+export class LinkStorageLimit extends HttpApiError.Problem<LinkStorageLimit>()(
+  "LinkStorageLimit",
+  declare(storageLimit[0], 413, storageLimit[1]),
+  { ...members(storageLimit[0], storageLimit[2]), limit: Schema.Finite }
+) {}
+
 const requestTooLarge = [
   "request_too_large",
   "The request body is too large",

@@ -116,7 +116,8 @@ type Requests = Agreement<
   ]
 >
 
-type ProblemClasses = typeof Problems
+// No operation of the contract answers with it, only the pages of links.
+type ProblemClasses = Omit<typeof Problems, "LinkStorageLimit">
 type Problem = {
   [Name in keyof ProblemClasses]: ProblemClasses[Name] extends abstract new (...args: never) => infer Instance
     ? Instance extends { readonly code: string }

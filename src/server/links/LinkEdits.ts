@@ -6,7 +6,7 @@ import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
 import { print } from "../../domain/json/Print.ts"
 import { readTree } from "../../domain/json/ReadTree.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
+import { LinkStorageLimit, StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
 import { rowOf, rowText, timeOf, timeText, type Row } from "../../domain/Row.ts"
 import type { WriteAnswer } from "../tables/EvaluateWrites.ts"
 import { Rows } from "../tables/Rows.ts"
@@ -57,11 +57,7 @@ const fieldsOf = (target: RowTarget, archived: Row): JsonText | undefined => {
 /** What an account holds is not told to whoever has a link into it. */
 const withoutTotals = <E extends { readonly _tag: string }>(failure: E) =>
   failure instanceof StorageLimit
-    ? new StorageLimit({
-        detail: "The account has no room for a longer text.",
-        limit: failure.limit,
-        current: failure.limit
-      })
+    ? new LinkStorageLimit({ detail: "The account has no room for a longer text.", limit: failure.limit })
     : failure
 
 /** What people change through links. Every change is a write of the link's, in the row's versions as any other. */
