@@ -10,22 +10,22 @@ import { transact } from "../sql/SqlFailure.ts"
 import { linkCurrentSpan } from "../telemetry/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
-import { selectorOf, type Selector } from "./ApplyWrite.ts"
+import { selectorOf } from "./ApplyWrite.ts"
 import { makeCommitSlices, slicesOf } from "./CommitSlices.ts"
 import {
   Evaluation,
   maxAnswerLength,
   recordId,
-  requestScope,
   restorableId,
   type WriteAnswer,
   type WriteFailure,
   type WriteOutcome,
   type WriteRequest
 } from "./EvaluateWrites.ts"
+import { recordKeysOf, selectorsOf } from "./GroupReads.ts"
 import { inTurns } from "./Turns.ts"
 import { Workspace, type AccountState, type WorkRow } from "./Workspace.ts"
-import { makeWriteRoom } from "./WriteRoom.ts"
+import { LacksRoom, makeWriteRoom } from "./WriteRoom.ts"
 import { WritesRepo } from "./WritesRepo.ts"
 
 interface Pending {
@@ -109,17 +109,19 @@ export class Writes extends Context.Service<
       const load = Effect.fnUntraced(function* (
         accountId: string,
         requests: ReadonlyArray<WriteRequest>,
-        selectors: ReadonlyArray<Selector>,
         known: AccountState | undefined
       ) {
+        const selectors = selectorsOf(requests)
         const writes = requests.flatMap(({ table, writes }) => writes.map((write) => ({ table, write })))
         const restores = writes.flatMap(({ table, write }) =>
-          write.action === "restore" && selectorOf(write, table) !== undefined ? [{ table, id: write.id }] : []
+          write.action === "restore" && selectorOf(write, table) !== undefined
+            ? [{ table, id: write.id, version: write.version }]
+            : []
         )
         const ids = writes.flatMap(({ write }) =>
           write.action === "import" ? [...write.tables.values()].flatMap((rows) => rows.map(({ id }) => id)) : []
         )
-        const keys = known === undefined ? requests.flatMap(recordKeys) : []
+        const keys = known === undefined ? recordKeysOf(requests) : []
         const [account, rows, versions, records, holders] = yield* Effect.all(
           [
             known === undefined ? repo.account(accountId) : Effect.succeed(known),
@@ -140,7 +142,7 @@ export class Writes extends Context.Service<
         for (const { data, row, version } of versions?.versions ?? []) {
           const id = restorableId(row.place.table, row.place.id)
           const one = restorable.get(id) ?? { row, versions: new Map<number, JsonText>() }
-          one.versions.set(version, data)
+          if (data !== undefined) one.versions.set(version, data)
           restorable.set(id, one)
         }
         const recordMap = new Map(
@@ -154,10 +156,9 @@ export class Writes extends Context.Service<
       const attempt = Effect.fnUntraced(function* (
         accountId: string,
         requests: ReadonlyArray<WriteRequest>,
-        selectors: ReadonlyArray<Selector>,
         known: AccountState | undefined
       ) {
-        const snapshot = yield* load(accountId, requests, selectors, known)
+        const snapshot = yield* load(accountId, requests, known)
         if (snapshot === undefined) return undefined
         const { account, loaded, workspace } = snapshot
         const evaluation = new Evaluation(workspace, loaded, limits, uuidV7Unsafe)
@@ -171,7 +172,7 @@ export class Writes extends Context.Service<
           if (Result.isSuccess(outcome)) answerLength += outcome.success.body.text.length
         }
         const lacking = answerLength > largeAnswer ? answers.lacks(accountId, answerLength) : undefined
-        if (lacking !== undefined) return yield* noRoomForAnswer(lacking)
+        if (lacking !== undefined) return yield* new LacksRoom({ problem: noRoomForAnswer(lacking) })
         // A refusal must not rest on a remembered state: another instance may have made room since.
         if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
         if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {
@@ -198,30 +199,49 @@ export class Writes extends Context.Service<
         return { outcomes, state: workspace.after(slices.length), overfull: archives.isOverfull(committed) }
       })
 
-      const carryOut = Effect.fn("Writes.carryOut")(function* (
+      /** One attempt from what is remembered of the account, which reads the least. */
+      const attemptKnown = Effect.fnUntraced(function* (
         accountId: string,
-        lane: Lane,
-        group: ReadonlyArray<Pending>
+        requests: ReadonlyArray<WriteRequest>,
+        known: AccountState,
+        isPatient: boolean
       ) {
-        yield* linkCurrentSpan(group.slice(1).map(({ context }) => context))
-        const requests = group.map(({ request }) => request)
-        const selectors = selectorsOf(requests)
-        let known = lane.state
-        yield* makeRoom(accountId, requests, selectors, known)
-        lane.state = undefined
+        const admitted = yield* makeRoom(accountId, requests, known, isPatient)
+        return yield* attempt(accountId, admitted, known)
+      }, Effect.scoped)
+
+      const attemptFresh = Effect.fnUntraced(function* (
+        accountId: string,
+        requests: ReadonlyArray<WriteRequest>,
+        isPatient: boolean
+      ) {
+        const admitted = yield* makeRoom(accountId, requests, undefined, isPatient)
         for (let count = 0; count < optimisticAttempts; count++) {
-          const done = yield* attempt(accountId, requests, selectors, known)
-          if (done !== undefined) {
-            lane.state = done.state
-            return done
-          }
-          known = undefined
+          const done = yield* attempt(accountId, admitted, undefined)
+          if (done !== undefined) return done
           yield* Metrics.writeRetried
         }
         // Other instances keep winning the race for this account: hold its lock, so that this turn is ours.
-        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, requests, selectors, undefined))
+        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, admitted, undefined))
         const done = yield* transact(sql)(locked)
         if (done === undefined) return yield* Effect.die(new Error("A locked account changed its revision"))
+        return done
+      }, Effect.scoped)
+
+      const carryOut = Effect.fn("Writes.carryOut")(function* (
+        accountId: string,
+        lane: Lane,
+        group: ReadonlyArray<Pending>,
+        isPatient: boolean
+      ) {
+        yield* linkCurrentSpan(group.slice(1).map(({ context }) => context))
+        const requests = group.map(({ request }) => request)
+        const known = lane.state
+        lane.state = undefined
+        let done = known === undefined ? undefined : yield* attemptKnown(accountId, requests, known, isPatient)
+        if (known !== undefined && done === undefined) yield* Metrics.writeRetried
+        done ??= yield* attemptFresh(accountId, requests, isPatient)
+        lane.state = done.state
         return done
       })
 
@@ -234,35 +254,43 @@ export class Writes extends Context.Service<
           )
         })
 
-      const runGroup: (accountId: string, lane: Lane, group: ReadonlyArray<Pending>) => Effect.Effect<void> =
-        Effect.fnUntraced(function* (accountId, lane, group) {
-          yield* Metrics.writeGroup(group.length)
-          const exit = yield* Effect.exit(
-            // In the place of the drain's own: to merge two contexts is to copy both.
-            Effect.updateContext(
-              pulse.guard(Effect.scoped(carryOut(accountId, lane, group))),
-              (own: Context.Context<never>) => group[0]?.context ?? own
-            )
+      /** Stores the group and answers it; who is not patient is refused at once where there is no room. */
+      const runGroup: (
+        accountId: string,
+        lane: Lane,
+        group: ReadonlyArray<Pending>,
+        isPatient: boolean
+      ) => Effect.Effect<void> = Effect.fnUntraced(function* (accountId, lane, group, isPatient) {
+        yield* Metrics.writeGroup(group.length)
+        const exit = yield* Effect.exit(
+          // In the place of the drain's own: to merge two contexts is to copy both.
+          Effect.updateContext(
+            pulse.guard(carryOut(accountId, lane, group, isPatient)),
+            (own: Context.Context<never>) => group[0]?.context ?? own
           )
-          if (Exit.isSuccess(exit)) {
-            const { outcomes } = exit.value
-            lane.queue.unshift(...group.slice(outcomes.length))
-            answerAll(group.slice(0, outcomes.length), outcomes)
-            if (exit.value.overfull) {
-              lane.state = undefined
-              yield* Effect.catchCause(archives.evict(accountId), (cause) =>
-                Effect.logError("An archive could not be shortened", cause)
-              )
-            }
-            return
+        )
+        if (Exit.isSuccess(exit)) {
+          const { outcomes } = exit.value
+          lane.queue.unshift(...group.slice(outcomes.length))
+          answerAll(group.slice(0, outcomes.length), outcomes)
+          if (exit.value.overfull) {
+            lane.state = undefined
+            yield* Effect.catchCause(archives.evict(accountId), (cause) =>
+              Effect.logError("An archive could not be shortened", cause)
+            )
           }
-          // A defect belongs to one of the group: alone, each meets only its own.
-          if (group.length > 1 && Cause.hasDies(exit.cause)) {
-            for (const pending of group) yield* runGroup(accountId, lane, [pending])
-            return
-          }
-          for (const pending of group) Deferred.doneUnsafe(pending.answer, Exit.failCause(exit.cause))
-        })
+          return
+        }
+        // A defect, or the need for room, belongs to some of the group: alone, each meets only its own. Those that need
+        // room have waited for it already.
+        const lacksRoom = exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && isLacking(reason.error))
+        if (group.length > 1 && (lacksRoom || Cause.hasDies(exit.cause))) {
+          for (const pending of group) yield* runGroup(accountId, lane, [pending], isPatient && !lacksRoom)
+          return
+        }
+        const cause = Cause.map(exit.cause, (error) => (isLacking(error) ? error.problem : error))
+        for (const pending of group) Deferred.doneUnsafe(pending.answer, Exit.failCause(cause))
+      })
 
       const drain = Effect.fnUntraced(function* (accountId: string, lane: Lane) {
         let group: ReadonlyArray<Pending> = []
@@ -273,7 +301,7 @@ export class Writes extends Context.Service<
               lane.isDraining = false
               return
             }
-            yield* runGroup(accountId, lane, group)
+            yield* runGroup(accountId, lane, group, true)
           }
         })
         // Whatever ends the drain early, nobody waits for ever.
@@ -316,30 +344,6 @@ export class Writes extends Context.Service<
   static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Archives.layer]))
 }
 
+const isLacking = (error: Unavailable | LacksRoom): error is LacksRoom => error._tag === "LacksRoom"
+
 const isImport = ({ operation }: WriteRequest): boolean => operation === "import"
-
-/** The rows that the writes may act on. Many operations may name the same rows, which are read once. */
-const selectorsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Selector> => {
-  const selectors = new Map<string, Selector>()
-  for (const { table, writes } of requests) {
-    for (const write of writes) {
-      const selector = selectorOf(write, table)
-      if (selector !== undefined) selectors.set(selectorKey(selector), selector)
-    }
-  }
-  return [...selectors.values()]
-}
-
-const selectorKey = ({ createdAt, fields, id, table, updatedAt }: Selector): string =>
-  [table, id, createdAt, updatedAt, fields.short, fields.long].join("\n")
-
-const recordKeys = (request: WriteRequest): ReadonlyArray<{ readonly scope: string; readonly key: string }> => {
-  const { idempotency, operation, table, writes } = request
-  const own = idempotency === undefined ? [] : [{ scope: requestScope(operation, table), key: idempotency.key }]
-  const adds = writes.flatMap((write) =>
-    write.action === "add" && write.idempotencyKey !== undefined
-      ? [{ scope: requestScope("add", table), key: write.idempotencyKey }]
-      : []
-  )
-  return [...own, ...adds]
-}

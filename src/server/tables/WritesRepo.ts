@@ -3,11 +3,12 @@ import { SqlClient, type Statement } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { ArchiveBytes } from "../../domain/Limits.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { texts, times } from "../sql/Params.ts"
+import { integers, texts, times } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { Selector } from "./ApplyWrite.ts"
 import { makeCommit } from "./CommitChanges.ts"
 import { makeHolders, type Holder } from "./FindHolders.ts"
+import type { RecordKey } from "./GroupReads.ts"
 import { WorkRow, type AccountState, type Archived, type Place } from "./Workspace.ts"
 
 /** An answer that is kept so that a repeated request gets it again (one per scope and key of an account). */
@@ -30,6 +31,16 @@ export interface Changes {
   readonly records: ReadonlyArray<IdempotencyRecord>
 }
 
+/** A version of a row that a restore asks for. */
+export interface WantedVersion {
+  readonly table: string
+  readonly id: string
+  readonly version: number
+}
+
+/** What the column of version numbers ends with; requests may name any number. */
+const lastInteger = 2_147_483_647
+
 /** The account moved on since it was read (another instance wrote, or an idempotency key was taken): read again. */
 export type CommitOutcome = ArchiveBytes | "stale"
 
@@ -44,7 +55,8 @@ interface LoadedRow {
   readonly data: string
 }
 
-interface LoadedVersion extends LoadedRow {
+interface LoadedVersion extends Omit<LoadedRow, "data"> {
+  readonly data: string | null
   readonly version: number
   readonly last_update: Date
 }
@@ -60,21 +72,27 @@ export class WritesRepo extends Context.Service<
     ) => Effect.Effect<{ readonly revision: number; readonly rows: ReadonlyArray<WorkRow> }, Unavailable>
     /** How much memory the rows of these selectors take, without reading them. */
     readonly bytes: (accountId: string, selectors: ReadonlyArray<Selector>) => Effect.Effect<number, Unavailable>
+    /** The versions of these rows, with the contents of the wanted ones alone. */
     readonly versions: (
       accountId: string,
-      wanted: ReadonlyArray<{ readonly table: string; readonly id: string }>,
+      wanted: ReadonlyArray<WantedVersion>,
       versionDays: number
     ) => Effect.Effect<
       {
         readonly revision: number
-        readonly versions: ReadonlyArray<{ row: WorkRow; version: number; data: JsonText }>
+        readonly versions: ReadonlyArray<{ row: WorkRow; version: number; data: JsonText | undefined }>
       },
       Unavailable
     >
     readonly records: (
       accountId: string,
-      wanted: ReadonlyArray<{ readonly scope: string; readonly key: string }>
+      wanted: ReadonlyArray<RecordKey>
     ) => Effect.Effect<{ readonly revision: number; readonly records: ReadonlyArray<IdempotencyRecord> }, Unavailable>
+    /** The bytes of each kept answer that there is of these, without reading them. */
+    readonly answerBytes: (
+      accountId: string,
+      wanted: ReadonlyArray<RecordKey>
+    ) => Effect.Effect<ReadonlyArray<RecordKey & { readonly bytes: number }>, Unavailable>
     /** The rows that have, or had, one of these ids, of all tables. */
     readonly holders: (
       accountId: string,
@@ -122,7 +140,7 @@ export class WritesRepo extends Context.Service<
         }
       }, refine)
 
-      const place = (row: LoadedRow): Place => ({
+      const place = (row: Omit<LoadedRow, "data">): Place => ({
         table: row.table_name,
         id: row.id!,
         seq: Number(row.seq),
@@ -202,7 +220,7 @@ export class WritesRepo extends Context.Service<
 
       const versions = Effect.fn("WritesRepo.versions")(function* (
         accountId: string,
-        wanted: ReadonlyArray<{ readonly table: string; readonly id: string }>,
+        wanted: ReadonlyArray<WantedVersion>,
         versionDays: number
       ) {
         const found = yield* sql<LoadedVersion>`
@@ -210,15 +228,21 @@ export class WritesRepo extends Context.Service<
             v.last_version, v.last_update, v.data
           FROM accounts a
           LEFT JOIN LATERAL (
-            SELECT v.row_id, v.table_name, v.updated_at, v.version, v.data, v.archived_at,
+            SELECT v.row_id, v.table_name, v.updated_at, v.version, v.archived_at,
+              CASE WHEN v.version = ANY(s.versions) THEN v.data END AS data,
               first_value(v.seq) OVER newest AS seq,
               first_value(v.created_at) OVER newest AS created_at,
               max(v.version) OVER (PARTITION BY v.table_name, v.row_id) AS last_version,
               max(v.updated_at) OVER (PARTITION BY v.table_name, v.row_id) AS last_update
-            FROM unnest(
-              ${texts(wanted.map((one) => one.table))}::text[],
-              ${texts(wanted.map((one) => one.id))}::text[]
-            ) AS s (table_name, id)
+            FROM (
+              SELECT table_name, id, array_agg(version) AS versions
+              FROM unnest(
+                ${texts(wanted.map((one) => one.table))}::text[],
+                ${texts(wanted.map((one) => one.id))}::text[],
+                ${integers(wanted.map(({ version }) => (version > lastInteger ? null : version)))}::integer[]
+              ) AS s (table_name, id, version)
+              GROUP BY table_name, id
+            ) s
             CROSS JOIN LATERAL (
               SELECT *
               FROM versions v
@@ -232,15 +256,20 @@ export class WritesRepo extends Context.Service<
         return {
           revision: Number(found[0]!.revision),
           versions: found.flatMap((row) =>
-            row.id === null ? [] : [{ row: deletedRow(row), version: row.version, data: JsonText.trusted(row.data) }]
+            row.id === null
+              ? []
+              : [
+                  {
+                    row: deletedRow(row),
+                    version: row.version,
+                    data: row.data === null ? undefined : JsonText.trusted(row.data)
+                  }
+                ]
           )
         }
       }, refine)
 
-      const records = Effect.fn("WritesRepo.records")(function* (
-        accountId: string,
-        wanted: ReadonlyArray<{ readonly scope: string; readonly key: string }>
-      ) {
+      const records = Effect.fn("WritesRepo.records")(function* (accountId: string, wanted: ReadonlyArray<RecordKey>) {
         const found = yield* sql<{
           revision: bigint
           scope: string | null
@@ -284,6 +313,25 @@ export class WritesRepo extends Context.Service<
         }
       }, refine)
 
+      const answerBytes = Effect.fn("WritesRepo.answerBytes")(function* (
+        accountId: string,
+        wanted: ReadonlyArray<RecordKey>
+      ) {
+        return yield* sql<RecordKey & { readonly bytes: number }>`
+          SELECT i.scope, i.key, i.bytes
+          FROM unnest(
+            ${texts(wanted.map((one) => one.scope))}::text[],
+            ${texts(wanted.map((one) => one.key))}::text[]
+          ) AS s (scope, key)
+          CROSS JOIN LATERAL (
+            SELECT i.scope, i.key, i.bytes
+            FROM idempotency_records i
+            WHERE i.account_id = ${accountId} AND i.scope = s.scope AND i.key = s.key
+            LIMIT 1
+          ) i
+        `
+      }, refine)
+
       const lock = Effect.fn("WritesRepo.lock")(function* (accountId: string) {
         yield* sql`SELECT account_id FROM accounts WHERE account_id = ${accountId} FOR UPDATE`
       }, refine)
@@ -294,6 +342,7 @@ export class WritesRepo extends Context.Service<
         bytes,
         versions,
         records,
+        answerBytes,
         holders: makeHolders(sql),
         commit: makeCommit(sql),
         lock

@@ -36,6 +36,7 @@ const needed = [
   "TablesRepo.list tables",
   "VersionsRepo.list versions",
   "WritesRepo.account tables",
+  "WritesRepo.answerBytes idempotency_records",
   "WritesRepo.records idempotency_records",
   "WritesRepo.rows rows",
   "WritesRepo.versions versions"

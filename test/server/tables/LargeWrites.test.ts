@@ -85,4 +85,51 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
       assert.strictEqual(rows.length, 10)
     })
   )
+
+  it.effect("read the content of the versions that are to be restored, and of no other", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const caller = yield* callerNow(accountId, "big")
+      const { body } = yield* rowWrites.write(caller, { action: "add", row: json('{"n":0}') })
+      const { id } = JSON.parse(body.text) as { id: string }
+      for (let n = 1; n <= 4; n++) {
+        yield* rowWrites.write(caller, { action: "update_row", id, patch: json(`{"n":${n}}`) })
+      }
+      const repo = yield* WritesRepo
+      const wanted = [2, 4, 2, 1e300].map((version) => ({ table: "big", id, version }))
+      const { versions } = yield* repo.versions(accountId, wanted, 30)
+      assert.sameDeepMembers(
+        versions.map(({ data, row, version }) => [version, data?.text, row.lastVersion]),
+        [
+          [1, undefined, 4],
+          [2, '{"n":1}', 4],
+          [3, undefined, 4],
+          [4, '{"n":3}', 4]
+        ]
+      )
+    })
+  )
+
+  it.effect("read a few kept answers at once, and give each of them where many come at once", () =>
+    Effect.gen(function* () {
+      const { caller, rowWrites } = yield* filled
+      const repeats = Array.from({ length: 12 }, (_, n) => n)
+      const send = (n: number) =>
+        rowWrites.batch(
+          { ...caller, idempotencyKey: `k${n}` },
+          Array.from({ length: 10 }, () => updateAll(`{"n":${n}}`))
+        )
+      const first = yield* Effect.forEach(repeats, send)
+      assert.isAbove(
+        first.reduce((sum, { body }) => sum + body.bytes, 0),
+        10 * 1_048_576
+      )
+      const again = yield* Effect.forEach(repeats, send, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        again.map(({ body, replayed }) => [body.text, replayed]),
+        first.map(({ body }) => [body.text, true])
+      )
+    })
+  )
 })

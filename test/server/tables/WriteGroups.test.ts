@@ -3,6 +3,7 @@ import { Cause, Deferred, Effect, Exit, Fiber, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
+import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { Imports } from "../../../src/server/tables/Imports.ts"
 import { RowWrites, type Caller } from "../../../src/server/tables/RowWrites.ts"
 import { anotherInstance, callerNow } from "../../support/Instances.ts"
@@ -191,6 +192,37 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
         [1, 2]
       )
       assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("are stored although there is no room for a neighbour's large answer", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* RowWrites
+      const { answers } = yield* Capacity
+      const caller = yield* callerNow(accountId, "notes")
+      const long = json(JSON.stringify({ long: true, text: "x".repeat(60_000) }))
+      yield* rowWrites.batch(
+        caller,
+        Array.from({ length: 5 }, () => ({ action: "add", row: long }) as const)
+      )
+      const group = behindAnother(accountId, [
+        rowWrites.write(caller, { action: "add", row: json('{"n":1}') }),
+        rowWrites.write(caller, {
+          action: "update_where",
+          filter: json('{"long":true}'),
+          patch: json('{"n":2}'),
+          allowMultiple: true
+        }),
+        rowWrites.write(caller, { action: "add", row: json('{"n":3}') })
+      ])
+      const taken = answers.count(accountId, 112 * 1_048_576)
+      const exits = yield* Effect.scoped(Effect.andThen(taken, group))
+      assert.deepStrictEqual(exits.map(codeOf), [undefined, "unavailable", undefined])
+      assert.deepStrictEqual(
+        (yield* rowsOf(accountId, "notes")).map(({ n }) => n),
+        [...Array.from({ length: 5 }), 1, 3]
+      )
     })
   )
 

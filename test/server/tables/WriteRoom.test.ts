@@ -3,8 +3,8 @@ import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { updateWhereOf } from "../../../src/domain/Write.ts"
-import { selectorOf } from "../../../src/server/tables/ApplyWrite.ts"
 import type { WriteRequest } from "../../../src/server/tables/EvaluateWrites.ts"
+import type { RecordKey } from "../../../src/server/tables/GroupReads.ts"
 import { makeRoom } from "../../../src/server/capacity/Room.ts"
 import { makeWriteRoom } from "../../../src/server/tables/WriteRoom.ts"
 
@@ -27,6 +27,35 @@ const update = Effect.fromResult(
   updateWhereOf(JsonText.trusted('{"a":1}'), JsonText.trusted('{"b":1}'), true, size, "")
 ).pipe(Effect.orDie)
 
+const repoOf = (selected: number, answerBytes: Readonly<Record<string, number>> = {}) => ({
+  bytes: () => Effect.succeed(selected * mebibyte),
+  answerBytes: (_: string, wanted: ReadonlyArray<RecordKey>) =>
+    Effect.succeed(wanted.map((one) => ({ ...one, bytes: (answerBytes[one.key] ?? 0) * mebibyte })))
+})
+
+const keyed = (key: string): WriteRequest => ({
+  accountId: "",
+  table: "t",
+  operation: "update_where",
+  writes: [],
+  isBatch: false,
+  isDryRun: false,
+  changedBy: "{}",
+  now: 0,
+  idempotency: { key, requestHash: "" },
+  bytes: 0
+})
+
+/** Room for requests with the keys `small` and `k1`, `k2` and `k3`, whose kept answers are large. */
+const roomForRepeats = () => {
+  const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
+  const admit = makeWriteRoom(repoOf(0, { k1: 25, k2: 5, k3: 25 }), workspaces, limits)
+  const take = (keys: ReadonlyArray<string>, isPatient = true) => admit("one", keys.map(keyed), undefined, isPatient)
+  return { take, workspaces }
+}
+
+const keysOf = (requests: ReadonlyArray<WriteRequest>) => requests.map(({ idempotency }) => idempotency?.key)
+
 /** Room for batches of two updates, each of which select so many MiB; and how to take it for an account. */
 const roomFor = Effect.fnUntraced(function* (selected: number) {
   const write = yield* update
@@ -43,8 +72,8 @@ const roomFor = Effect.fnUntraced(function* (selected: number) {
     bytes: 0
   }
   const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
-  const admit = makeWriteRoom({ bytes: () => Effect.succeed(selected * mebibyte) }, workspaces, limits)
-  const take = (accountId: string) => admit(accountId, [request], [selectorOf(write, "t")!], undefined)
+  const admit = makeWriteRoom(repoOf(selected), workspaces, limits)
+  const take = (accountId: string) => admit(accountId, [request], undefined, true)
   return { take }
 })
 
@@ -56,7 +85,8 @@ describe("Writes that select much", () => {
       yield* Scope.provide(take("one"), first)
       const late = yield* Effect.forkChild(Effect.flip(Effect.scoped(take("two"))), { startImmediately: true })
       yield* TestClock.adjust("16 seconds")
-      assert.deepInclude(yield* Fiber.join(late), { code: "unavailable", status: 503 })
+      const refused = yield* Fiber.join(late)
+      assert.deepInclude(refused._tag === "LacksRoom" ? refused.problem : {}, { code: "unavailable", status: 503 })
       const patient = yield* Effect.forkChild(Effect.scoped(take("two")), { startImmediately: true })
       yield* TestClock.adjust("10 seconds")
       assert.isUndefined(patient.pollUnsafe())
@@ -81,6 +111,39 @@ describe("Writes that select much", () => {
       const second = yield* Effect.forkChild(Effect.scoped(take("two")), { startImmediately: true })
       assert.isUndefined(second.pollUnsafe())
       yield* Fiber.interrupt(second)
+    })
+  )
+})
+
+describe("Repeated requests whose kept answers are large", () => {
+  it.effect("come in groups that read a few MiB of them, or a single larger one", () =>
+    Effect.gen(function* () {
+      const { take } = roomForRepeats()
+      assert.deepStrictEqual(keysOf(yield* Effect.scoped(take(["k1", "k2", "k3"]))), ["k1"])
+      assert.deepStrictEqual(keysOf(yield* Effect.scoped(take(["small", "k2", "new", "k3"]))), ["small", "k2", "new"])
+    })
+  )
+
+  it.effect("hold room for what is read, until they are answered", () =>
+    Effect.gen(function* () {
+      const { take, workspaces } = roomForRepeats()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* take(["k1", "k2"])
+          assert.strictEqual(workspaces.used(), 25 * mebibyte)
+        })
+      )
+      assert.strictEqual(workspaces.used(), 0)
+    })
+  )
+
+  it.effect("are refused without a wait where they have waited in their group", () =>
+    Effect.gen(function* () {
+      const { take, workspaces } = roomForRepeats()
+      yield* workspaces.count("one", 64 * mebibyte)
+      const refused = yield* Effect.flip(take(["k1"], false))
+      assert.strictEqual(refused._tag, "LacksRoom")
+      assert.deepStrictEqual(keysOf(yield* take(["small"], false)), ["small"])
     })
   )
 })
