@@ -29,6 +29,10 @@ export const carryOutInOrder = (server: Server): void => {
     lines.set(socket, line)
     const previous = line.latest
     line.latest = response
+    // A connection that idles for long keeps nothing of its last request.
+    response.once("close", () => {
+      if (line.latest === response) lines.delete(socket)
+    })
     if (previous === response || previous.closed) return emit(event, request, response)
     if (line.waiting === maxWaiting) {
       socket.destroy()
