@@ -4,6 +4,7 @@ import { answer, shapes } from "./Answers.ts"
 import { batch, checkedOperations, readResult, type SentOperation, type SentResult } from "./Batch.ts"
 import { checkedFilter } from "./Filters.ts"
 import { jsonOf } from "./Json.ts"
+import { lostItsBody } from "./LostBody.ts"
 import type { RowReader } from "./RowReader.ts"
 import { newIdempotencyKey, type Send } from "./Send.ts"
 import type { TableClient } from "./TableClient.ts"
@@ -13,15 +14,6 @@ const rowAnswer = answer<{ readonly row: JsonText }>(shapes.withParts, "row")
 
 const filterText = (filter: Filter | undefined): string | undefined =>
   filter === undefined ? undefined : jsonOf(checkedFilter(filter))
-
-/**
- * Whether a proxy kept a delete's body from the service: DELETE is the one method whose body RFC 9110 section 9.3.5 lets
- * them drop or refuse. The filter is sent in the address then.
- */
-const lostItsBody = (error: unknown): boolean => {
-  if (!(error instanceof AgentMemoryError) || error.status !== 400) return false
-  return error.code === "invalid_response" || error.errors?.some(({ path }) => path === "/filter") === true
-}
 
 /** The methods of one table. */
 export const makeTable = (name: string, send: Send, reader: RowReader): TableClient<AnyRow> => {
@@ -70,14 +62,14 @@ export const makeTable = (name: string, send: Send, reader: RowReader): TableCli
     },
     delete: async (filter, options) => {
       const body = { filter: checkedFilter(filter) }
+      const text = jsonOf(body.filter)
       const read = answer<{ readonly deleted: number }>(shapes.plain, "deleted")
       const keyed = { ...options, idempotencyKey: options?.idempotencyKey ?? newIdempotencyKey() }
       try {
         return (await send("rows.delete", { params, body }, keyed, read)).deleted
       } catch (error) {
-        if (!lostItsBody(error)) throw error
-        const query = { filter: filterText(filter) }
-        return (await send("rows.delete", { params, query }, keyed, read)).deleted
+        if (!(error instanceof AgentMemoryError) || !lostItsBody(error.errors, text)) throw error
+        return (await send("rows.delete", { params, query: { filter: text } }, keyed, read)).deleted
       }
     },
     batch: async (build, options) => {

@@ -156,29 +156,56 @@ layer(serviceLayer())("The Effect client", (it) => {
       )
     )
 
-  const refusesBodies: Fault = {
+  it.effect("deletes what a filter matches also behind a proxy that drops bodies of deletes", () =>
+    Effect.gen(function* () {
+      const { apiKey } = yield* newAccount
+      const { exit } = yield* through([{ kind: "none" }, { kind: "strip body" }], apiKey, (memory) =>
+        Effect.gen(function* () {
+          const tasks = memory.table("tasks")
+          yield* tasks.batch((b) => [b.add({ n: 1, s: "a&b=+%" }), b.add({ n: 1 }), b.add({ n: 2 })])
+          const deleted = yield* tasks.delete({ n: 1, s: "a&b=+%" })
+          return [deleted, yield* tasks.count()]
+        })
+      )
+      assert.deepStrictEqual(exit, Exit.succeed([1, 2]))
+    })
+  )
+
+  const refused = (headers: Record<string, string>, body: string): Fault => ({
     kind: "answer",
     status: 400,
-    headers: { "content-type": "text/html" },
-    body: "<h1>Your client has issued a malformed request."
-  }
-
-  for (const [what, fault] of [
-    ["drops", { kind: "strip body" }],
-    ["refuses", refusesBodies]
-  ] as const) {
-    it.effect(`deletes what a filter matches also behind a proxy that ${what} bodies of deletes`, () =>
+    headers,
+    body
+  })
+  const otherRefusals: ReadonlyArray<readonly [what: string, fault: Fault, filter: string]> = [
+    [
+      "a proxy refuses it",
+      refused({ "content-type": "text/html" }, "<h1>Your client has issued a malformed request."),
+      "x"
+    ],
+    [
+      "the service refuses what it holds",
+      refused(
+        {},
+        JSON.stringify({
+          type: "/docs/errors#invalid_request",
+          title: "The request is not valid",
+          status: 400,
+          code: "invalid_request",
+          errors: [{ path: "/filter", message: "must be an object" }]
+        })
+      ),
+      "x"
+    ],
+    ["it is of 8 KB or more there", { kind: "strip body" }, "é".repeat(1370)]
+  ]
+  for (const [why, fault, s] of otherRefusals) {
+    it.effect(`does not bring a delete's filter into the address where ${why}`, () =>
       Effect.gen(function* () {
         const { apiKey } = yield* newAccount
-        const { exit } = yield* through([{ kind: "none" }, fault], apiKey, (memory) =>
-          Effect.gen(function* () {
-            const tasks = memory.table("tasks")
-            yield* tasks.batch((b) => [b.add({ n: 1, s: "a&b=+%" }), b.add({ n: 1 }), b.add({ n: 2 })])
-            const deleted = yield* tasks.delete({ n: 1, s: "a&b=+%" })
-            return [deleted, yield* tasks.count()]
-          })
-        )
-        assert.deepStrictEqual(exit, Exit.succeed([1, 2]))
+        const { exit, tries } = yield* through([fault], apiKey, (memory) => memory.table("tasks").delete({ s }))
+        assert.isTrue(Exit.isFailure(exit))
+        assert.strictEqual(tries, 1)
       })
     )
   }

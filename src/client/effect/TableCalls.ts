@@ -3,9 +3,10 @@ import type { JsonText } from "../../domain/json/JsonText.ts"
 import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
 import { shapes } from "../Answers.ts"
 import { batch, type SentOperation, type SentResult } from "../Batch.ts"
+import { lostItsBody } from "../LostBody.ts"
 import type { AnyRow, QueryAnswer, Stored, UpdateWhereAnswer, UpsertAnswer } from "../Types.ts"
 import type { DerivedClient } from "./DerivedClient.ts"
-import type { FailureOf, InvalidRow } from "./Failures.ts"
+import type { InvalidRow } from "./Failures.ts"
 import { filterOf, jsonOf, type RowCodec } from "./RowCodec.ts"
 import type { IdempotencyOptions, TableService } from "./TableService.ts"
 
@@ -17,12 +18,6 @@ interface Result {
   readonly row: JsonText
   readonly rows: ReadonlyArray<JsonText>
 }
-
-/** Whether a proxy kept a delete's body from the service, by the rules of the Promise client. */
-const lostItsBody = (error: FailureOf<"rows", "delete">): boolean =>
-  error._tag === "InvalidRequest"
-    ? error.errors?.some(({ path }) => path === "/filter") === true
-    : error._tag === "HttpClientError" && error.response?.status === 400
 
 /** The methods of one table, on the client that derives from the contract. */
 export const makeTable = (
@@ -103,8 +98,10 @@ export const makeTable = (
       const { deleted } = yield* rows
         .delete({ params, headers, query: {}, payload: { filter: exact } })
         .pipe(
-          Effect.catchIf(lostItsBody, () =>
-            rows.delete({ params, headers, query: { filter: exact.text }, payload: {} })
+          Effect.catchTag("InvalidRequest", (error) =>
+            lostItsBody(error.errors, exact.text)
+              ? rows.delete({ params, headers, query: { filter: exact.text }, payload: {} })
+              : Effect.fail(error)
           )
         )
       return deleted

@@ -5,6 +5,7 @@ import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authentication.ts"
 import { defaultQueryLimit } from "../../domain/Limits.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
+import { missingFilter } from "../../domain/MissingFilter.ts"
 import { InvalidRequest } from "../../domain/Problem.ts"
 import { parseSort } from "../../domain/Query.ts"
 import { answer } from "../http/Answer.ts"
@@ -45,7 +46,7 @@ export const writeAnswer = ({ body, replayed }: WriteAnswer, status = 200): Http
 const deleteFilter = (inQuery: string | undefined, inBody: JsonText | undefined) => {
   if ((inQuery === undefined) === (inBody === undefined)) {
     const detail = "The filter of a delete stands in the body, or else in the query string."
-    return Effect.fail(new InvalidRequest({ detail, errors: [{ path: "/filter", message: "must be given once" }] }))
+    return Effect.fail(new InvalidRequest({ detail, errors: [missingFilter] }))
   }
   if (inBody !== undefined) return Effect.succeed(inBody)
   return Effect.andThen(readFilter(inQuery), readJson(inQuery!))
