@@ -10,8 +10,11 @@ export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent
   error: UnsupportedMediaType
 }) {}
 
-/** Which limit an operation's body is held to: `small` is that of sign-in (16 KB), `import` that of a whole account. */
-export const BodySize = Context.Reference<"small" | "usual" | "import">("agent-memory/api/Requests/BodySize", {
+/**
+ * Which limit an operation's body is held to: `small` is that of sign-in (16 KB), `row` what one row can need (448 KB),
+ * `import` that of a whole account.
+ */
+export const BodySize = Context.Reference<"small" | "row" | "usual" | "import">("agent-memory/api/Requests/BodySize", {
   defaultValue: () => "usual"
 })
 

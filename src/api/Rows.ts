@@ -17,7 +17,7 @@ import {
   tableParams
 } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
-import { Problems, RequestBody } from "./Requests.ts"
+import { BodySize, Problems, RequestBody } from "./Requests.ts"
 
 const NaturalKey = Schema.Union([
   Schema.String,
@@ -125,6 +125,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
       success: jsonBody(Row).pipe(HttpApiSchema.status(201)),
       error: [...write413, P.IdempotencyKeyReused400]
     })
+      .annotate(BodySize, "row")
       .annotate(CallClass, "write")
       .annotateMerge(operation("Add a row", "Adds a row. Use it when each event should create a new row.")),
     HttpApiEndpoint.delete("delete", "/:table", {
@@ -135,6 +136,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
       success: jsonBody(DeleteAnswer),
       error: [...write400, P.FilterRequired]
     })
+      .annotate(BodySize, "row")
       .annotate(CallClass, "write")
       .annotateMerge(
         operation(
@@ -150,6 +152,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
       success: jsonBody(UpsertAnswer),
       error: [...write400, P.AmbiguousKey]
     })
+      .annotate(BodySize, "row")
       .annotate(CallClass, "write")
       .annotateMerge(
         operation(
@@ -181,6 +184,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
       success: jsonBody(RowAnswer),
       error: [...write400, P.RowNotFound]
     })
+      .annotate(BodySize, "row")
       .annotate(CallClass, "write")
       .annotateMerge(operation("Patch a row", "Sets fields of the row with this id. It never creates a row.")),
     HttpApiEndpoint.post("updateWhere", "/:table/update_where", {
@@ -199,6 +203,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
         P.IdempotencyKeyReused
       ]
     })
+      .annotate(BodySize, "row")
       .annotate(CallClass, "write")
       .annotateMerge(
         operation(

@@ -6,7 +6,7 @@ import { ChangedBy } from "../domain/Version.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
 import { idempotencyHeaders, Row, tableParams } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
-import { Problems, RequestBody } from "./Requests.ts"
+import { BodySize, Problems, RequestBody } from "./Requests.ts"
 import { badJson, RestoreRequest, RowAnswer, write400 } from "./Rows.ts"
 
 /** An archived row version (specification section 2.7). */
@@ -42,6 +42,7 @@ export class VersionsApi extends HttpApiGroup.make("versions")
       success: jsonBody(RowAnswer),
       error: [...write400, P.VersionNotFound]
     })
+      .annotate(BodySize, "row")
       .annotate(CallClass, "write")
       .annotateMerge(
         OpenApi.annotations({

@@ -18,6 +18,13 @@ export interface ArchiveBytes {
   readonly idempotencyBytes: number
 }
 
+/** An escape takes six characters for one byte, and what is no row is far below so many. */
+const escapeLength = 6
+const besideRows = 65_536
+
+/** How long the text of a request about so many rows is at most, however each is spelled. */
+export const longestRequest = (rows: number, rowBytes: number): number => rows * escapeLength * rowBytes + besideRows
+
 /** The rows that a query gives when `limit` is not said, and at most. */
 export const defaultQueryLimit = 100
 export const maxQueryLimit = 1000

@@ -20,7 +20,9 @@ const UsageLimits = Schema.Struct({
   keys_per_hour: count("API keys that the account makes in an hour."),
   revoked_key_days: count("Days that a revoked API key stays in the list."),
   live_links: count("Links of the account that have not ended."),
-  request_bytes: count("The body of a request."),
+  request_bytes: count(
+    "The body of a request. One about rows that is no batch has at most six times row_bytes and 64 KB."
+  ),
   import_request_bytes: count("The body of an import."),
   auth_request_bytes: count("The body of a request that signs in or makes a link."),
   idempotency_storage_bytes: count("Kept answers of the account; beyond it the oldest go first."),

@@ -86,7 +86,7 @@ export const requestLimits = {
   }),
   requestBytes: integer("LIMIT_REQUEST_BYTES", 8 * mib, [1024, 256 * mib], {
     meaning:
-      "The body of a request for rows, of a batch, and of `/mcp`, where a connection that may only read sends at most 256 KB.",
+      "The body of a batch, and of `/mcp`, where a connection that may only read sends at most 256 KB. Any other request about rows has at most six times `LIMIT_ROW_BYTES` and 64 KB of it.",
     unit: "bytes"
   })
 }

@@ -7,6 +7,7 @@ import { BodySize, RequestBody } from "../../api/Requests.ts"
 import { BadBodyIsInvalidToken } from "../../api/SignIn.ts"
 import { IncomingMessage } from "node:http"
 import { invalidPlaces } from "../../domain/InvalidPlaces.ts"
+import { longestRequest } from "../../domain/Limits.ts"
 import { shorten } from "../../domain/json/JsonIssue.ts"
 import {
   InvalidRequest,
@@ -101,7 +102,12 @@ export const RequestBodyLayer = Layer.effect(
   Effect.gen(function* () {
     const { limits } = yield* Settings
     const capacity = yield* Capacity
-    const sizes = { small: limits.authRequestBytes, usual: limits.requestBytes, import: limits.importRequestBytes }
+    const sizes = {
+      small: limits.authRequestBytes,
+      row: Math.min(longestRequest(1, limits.rowBytes), limits.requestBytes),
+      usual: limits.requestBytes,
+      import: limits.importRequestBytes
+    }
     const bounds = { limits: { ...limits }, textLength: Math.max(limits.rowBytes, smallRow) + systemFieldBytes }
     const declaring413 = new Set<string>()
     HttpApi.reflect(Api, {

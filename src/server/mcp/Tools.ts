@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import type { Access } from "../../domain/Connection.ts"
+import { longestRequest } from "../../domain/Limits.ts"
 import type { Bounds } from "../../domain/json/ParseEnvelope.ts"
 import { systemFieldBytes } from "../../domain/Write.ts"
 import type { ServiceLimits } from "../Config.ts"
@@ -79,10 +80,6 @@ export const argumentBounds = (limits: ServiceLimits): Bounds => ({
   textLength: limits.rowBytes + systemFieldBytes
 })
 
-/** An escape takes six characters for one byte, and what is no row is far below so many. */
-const escapeLength = 6
-const besideRows = 65_536
-
 /** The tools of a service with these limits. */
 export const makeTools = (limits: ServiceLimits): Tools => {
   const tools = inOrder(limits)
@@ -93,6 +90,6 @@ export const makeTools = (limits: ServiceLimits): Tools => {
     listedFor: (access) => (access === "read" ? reading : all),
     named: (name) => byName.get(name),
     bounds: argumentBounds(limits),
-    longestArguments: ({ rows }) => rows * escapeLength * limits.rowBytes + besideRows
+    longestArguments: ({ rows }) => longestRequest(rows, limits.rowBytes)
   }
 }

@@ -111,7 +111,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
     })
   )
 
-  it.effect("read a few kept answers at once, and give each of them where many come at once", () =>
+  it.effect("are given their kept answers, though many large ones are asked for at once", () =>
     Effect.gen(function* () {
       const { caller, rowWrites } = yield* filled
       const repeats = Array.from({ length: 12 }, (_, n) => n)

@@ -209,3 +209,34 @@ layer(serviceLayer({ LIMIT_REQUEST_BYTES: "200000" }))("A body", (it) => {
     })
   )
 })
+
+layer(serviceLayer({ LIMIT_ROW_BYTES: "1000" }))("A body about rows", (it) => {
+  const bodyLimit = 71_536
+  const paths: ReadonlyArray<readonly [method: string, path: string, status: number, body: string]> = [
+    ["POST", "/v1/t", 413, "{}"],
+    ["POST", "/v1/t/upsert", 400, '{"key":"k","row":{"k":1}}'],
+    ["POST", "/v1/t/update_row", 400, '{"id":"none","patch":{}}'],
+    ["POST", "/v1/t/update_where", 400, '{"filter":{"k":1},"patch":{}}'],
+    ["POST", "/v1/t/restore", 400, '{"id":"none","version":1}'],
+    ["DELETE", "/v1/t", 400, '{"filter":{"k":1}}']
+  ]
+  for (const [method, path, status, body] of paths) {
+    it.effect(`has six times a row and 64 KB at most in ${method} ${path}, which refuses more with ${status}`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const fits = yield* wire(method, path, { key, body: body.padEnd(bodyLimit) })
+        assert.notInclude(fits.text, "request_too_large")
+        const exceeds = yield* wire(method, path, { key, body: body.padEnd(bodyLimit + 1) })
+        assert.strictEqual(assertProblem(exceeds, status, "request_too_large").limit, bodyLimit)
+      })
+    )
+  }
+
+  it.effect("may have more in a batch", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const body = '{"operations":[{"action":"add","row":{}}]}'.padEnd(1_000_000)
+      assert.strictEqual((yield* wire("POST", "/v1/t/batch", { key, body })).status, 200)
+    })
+  )
+})
