@@ -4,6 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { ServicesLayer } from "../App.ts"
 import { LocalSecret } from "../server/accounts/LocalSecret.ts"
 import { Settings } from "../server/Config.ts"
+import { LastUses } from "../server/keys/LastUses.ts"
 import { RateLimiter } from "../server/keys/RateLimiter.ts"
 import { Mailer } from "../server/mail/Mailer.ts"
 import type { DocumentFetcher } from "../server/oauth/DocumentFetcher.ts"
@@ -39,7 +40,7 @@ export const servicesOn = <A, E, B, E2>(
   settings: Layer.Layer<B | Settings, E2>
 ) =>
   ServicesLayer.pipe(
-    Layer.provideMerge(RateLimiter.layerPostgres),
+    Layer.provideMerge([RateLimiter.layerPostgres, LastUses.layer]),
     Layer.provideMerge([Mailer.layerMemory, LocalSecret.layerMemory]),
     Layer.provideMerge(infrastructure),
     Layer.provideMerge(TelemetryLayer),

@@ -12,11 +12,27 @@ type BucketOwner = "own" | "account"
 /** How fast each of the two buckets of a request fills. */
 export type Paces = Readonly<Record<BucketOwner, Buckets.Pace>>
 
-/** Whether both buckets had a token, and in how many seconds each is full again. `now` is the database's clock. */
-export interface Verdict {
+/** A point in time as the database has it, for one account. */
+export interface Moment {
+  /** The database's clock. */
+  readonly now: Date
+  /** Which of the account's changes was the last one. */
+  readonly revision: number
+  /** When the database's server was started (seconds since 1970): over another start revisions may mean other content. */
+  readonly incarnation: number
+}
+
+/** Whether both buckets had a token, and in how many seconds each is full again. */
+export interface Verdict extends Moment {
   readonly allowed: boolean
   readonly ahead: Readonly<Record<BucketOwner, number>>
-  readonly now: Date
+}
+
+/** Who wants to be let in: the key with this SHA-256, or a connection or link with this id. */
+export interface AdmissionRequest {
+  readonly accountId: AccountId
+  readonly sender: { readonly hash: Uint8Array } | { readonly id: string }
+  readonly class: RequestClass
 }
 
 /** In how many seconds the buckets of each class are full again. */
@@ -36,10 +52,8 @@ export interface Limited extends Spending {
 }
 
 /** Let in; `reset` (whole seconds) is when all of `limit` can be spent again. */
-export interface Passed extends Spending {
+export interface Passed extends Spending, Moment {
   readonly _tag: "Passed"
-  /** The database's clock. */
-  readonly now: Date
   readonly remaining: number
   readonly reset: number
 }
@@ -69,7 +83,8 @@ export const remaining = (paces: Paces, ahead: Verdict["ahead"]): number =>
   Math.min(Buckets.remaining(paces.own, ahead.own), Buckets.remaining(paces.account, ahead.account))
 
 /** What a verdict means to whoever sent the request. */
-export const judge = (wanted: RequestClass, paces: Paces, { ahead, allowed, now }: Verdict): Passed | Limited => {
+export const judge = (wanted: RequestClass, paces: Paces, verdict: Verdict): Passed | Limited => {
+  const { ahead, allowed, incarnation, now, revision } = verdict
   const left = {
     own: Buckets.remaining(paces.own, ahead.own),
     account: Buckets.remaining(paces.account, ahead.account)
@@ -78,7 +93,8 @@ export const judge = (wanted: RequestClass, paces: Paces, { ahead, allowed, now 
     const bucket = left.account < left.own ? "account" : "own"
     const limit = paces[bucket].burst
     const reset = Math.ceil(ahead[bucket])
-    return { _tag: "Passed", class: wanted, bucket, limit, now, remaining: left[bucket], reset }
+    const moment = { now, revision, incarnation }
+    return { _tag: "Passed", class: wanted, bucket, limit, ...moment, remaining: left[bucket], reset }
   }
   // Where both refuse, the one that does so for longer: the next request passes when both let it in.
   const waits = { own: Buckets.wait(paces.own, ahead.own), account: Buckets.wait(paces.account, ahead.account) }

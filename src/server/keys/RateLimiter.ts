@@ -1,7 +1,10 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { AccountId } from "../../domain/Account.ts"
+import { KeyId } from "../../domain/Key.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../Config.ts"
+import type { DiskFull } from "../sql/DiskFull.ts"
+import { refine } from "../sql/SqlFailure.ts"
 import {
   admission,
   judge,
@@ -10,11 +13,13 @@ import {
   type Admission,
   type Ahead,
   type Limited,
+  type Moment,
   type Paces,
   type Passed,
   type RequestClass,
   type Verdict
 } from "./Admission.ts"
+import { makeAdmitInGroups } from "./AdmitInGroups.ts"
 import * as Buckets from "./Buckets.ts"
 import { RateLimiterRepo } from "./RateLimiterRepo.ts"
 
@@ -53,10 +58,9 @@ export class RateLimiter extends Context.Service<
   }
 >()("agent-memory/server/keys/RateLimiter") {
   /**
-   * Buckets in PostgreSQL, exact over any number of instances: one statement finds the key, takes both tokens and keeps
-   * `last_used_at`. It writes an unlogged table and does not wait for the disk, so that the account's bucket is locked for
-   * a moment only. While the disk has no room for that, reads are counted in this process, where every bucket was full
-   * before.
+   * Buckets in PostgreSQL, exact over any number of instances: one statement finds the keys of all that wait at one moment
+   * and takes their tokens. It writes an unlogged table only, so that nobody waits for the disk. While the disk has no room
+   * for that, reads are counted in this process, where every bucket was full before.
    */
   static readonly layerPostgresNoDeps = Layer.effect(
     RateLimiter,
@@ -64,22 +68,35 @@ export class RateLimiter extends Context.Service<
       const repo = yield* RateLimiterRepo
       const { limits } = yield* Settings
       const paces = pacesOf(limits)
+      const admitInGroups = yield* makeAdmitInGroups(repo, paces)
       const inProcess = makeOver(repo, limits, bucketsInProcess(repo))
 
-      const whereDiskIsFull = <Input, A>(read: (input: Input) => Effect.Effect<A, Unavailable>, input: Input) =>
-        Effect.andThen(Effect.logWarning("The database's disk is full: a read is counted in this process"), read(input))
+      // A write has no use for its token where nothing can be stored.
+      const whereDiskIsFull = <Input extends { readonly class: RequestClass }, A>(
+        read: (input: Input) => Effect.Effect<A, Unavailable>,
+        input: Input,
+        { failure }: DiskFull
+      ): Effect.Effect<A, Unavailable> =>
+        input.class === "write"
+          ? refine(Effect.fail(failure))
+          : Effect.andThen(
+              Effect.logWarning("The database's disk is full: a read is counted in this process"),
+              read(input)
+            )
 
       const admit = Effect.fn("RateLimiter.admit")(function* (input: AdmitInput) {
-        const wanted = paces[input.class]
-        const found = yield* repo.admit({ ...input, paces: wanted })
-        if (Option.isNone(found)) return { _tag: "Unknown" } as const
-        const { id, name, ...verdict } = found.value
-        return admission({ accountId: input.accountId, id, name }, judge(input.class, wanted, verdict))
+        const { accountId, class: wanted, hash } = input
+        const taken = yield* admitInGroups({ accountId, sender: { hash }, class: wanted })
+        if (taken._tag === "Unknown") return taken
+        const key = { accountId, id: KeyId.make(taken.id), name: taken.name }
+        return admission(key, judge(wanted, paces[wanted], taken))
       })
 
       const spend = Effect.fn("RateLimiter.spend")(function* (input: SpendInput) {
-        const wanted = paces[input.class]
-        return judge(input.class, wanted, yield* repo.spend({ ...input, paces: wanted }))
+        const { accountId, class: wanted, id } = input
+        const taken = yield* admitInGroups({ accountId, sender: { id }, class: wanted })
+        if (taken._tag === "Unknown") return yield* Effect.die(new Error("Whoever has an id is known."))
+        return judge(wanted, paces[wanted], taken)
       })
 
       const left: RateLimiter["Service"]["remaining"] = Effect.fn("RateLimiter.remaining")(function* (input) {
@@ -88,8 +105,10 @@ export class RateLimiter extends Context.Service<
       })
 
       return RateLimiter.of({
-        admit: (input) => Effect.catchTag(admit(input), "DiskFull", () => whereDiskIsFull(inProcess.admit, input)),
-        spend: (input) => Effect.catchTag(spend(input), "DiskFull", () => whereDiskIsFull(inProcess.spend, input)),
+        admit: (input) =>
+          Effect.catchTag(admit(input), "DiskFull", (full) => whereDiskIsFull(inProcess.admit, input, full)),
+        spend: (input) =>
+          Effect.catchTag(spend(input), "DiskFull", (full) => whereDiskIsFull(inProcess.spend, input, full)),
         remaining: left
       })
     })
@@ -113,7 +132,12 @@ export class RateLimiter extends Context.Service<
 /** Where buckets are kept, when it is not where keys are found. */
 export interface BucketStore<E> {
   /** Takes a token from both buckets, or from none. */
-  readonly take: (owner: Owner, wanted: RequestClass, paces: Paces, now: Date) => Effect.Effect<Verdict, E>
+  readonly take: (
+    owner: Owner,
+    wanted: RequestClass,
+    paces: Paces,
+    now: Date
+  ) => Effect.Effect<Pick<Verdict, "allowed" | "ahead">, E>
   readonly ahead: (owner: Owner) => Effect.Effect<Ahead, E>
 }
 
@@ -132,10 +156,10 @@ const bucketsInProcess = (repo: RateLimiterRepo["Service"]): BucketStore<Unavail
         ]
         const { ahead, allowed } = buckets.takeAll(both, now)
         const [account = 0, own = 0] = ahead
-        return { allowed, ahead: { own, account }, now }
+        return { allowed, ahead: { own, account } }
       }),
     ahead: (owner) =>
-      Effect.map(repo.now, (now) => {
+      Effect.map(repo.moment(owner.accountId), ({ now }) => {
         const ahead = (wanted: RequestClass) => ({
           own: buckets.ahead(bucketOf(owner, wanted), now),
           account: buckets.ahead(bucketOf(accountOf(owner), wanted), now)
@@ -153,19 +177,21 @@ export const makeOver = <E>(
 ) => {
   const paces = pacesOf(limits)
 
-  const take = (owner: Owner, wanted: RequestClass, now: Date) =>
-    Effect.map(store.take(owner, wanted, paces[wanted], now), (verdict) => judge(wanted, paces[wanted], verdict))
+  const take = (owner: Owner, wanted: RequestClass, { incarnation, now, revision }: Moment) =>
+    Effect.map(store.take(owner, wanted, paces[wanted], now), (taken) =>
+      judge(wanted, paces[wanted], { ...taken, now, revision, incarnation })
+    )
 
-  const admit = Effect.fn("RateLimiter.admit")(function* (input: AdmitInput) {
-    const found = yield* repo.findKey(input)
+  const admit = Effect.fn("RateLimiter.admit")(function* ({ accountId, class: wanted, hash }: AdmitInput) {
+    const found = yield* repo.findKey({ accountId, hash })
     if (Option.isNone(found)) return { _tag: "Unknown" } as const
-    const { id, name, now } = found.value
-    const key = { accountId: input.accountId, id, name }
-    return admission(key, yield* take(key, input.class, now))
+    const { id, name, ...moment } = found.value
+    const key = { accountId, id, name }
+    return admission(key, yield* take(key, wanted, moment))
   })
 
   const spend = Effect.fn("RateLimiter.spend")(function* (input: SpendInput) {
-    return yield* take(input, input.class, yield* repo.now)
+    return yield* take(input, input.class, yield* repo.moment(input.accountId))
   })
 
   const left = Effect.fn("RateLimiter.remaining")(function* (owner: Owner) {

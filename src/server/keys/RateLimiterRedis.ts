@@ -18,7 +18,7 @@ const layerRedisNoDeps = Layer.effect(
     const fallback = yield* RateLimiter
 
     const redis = makeOver(repo, (yield* Settings).limits, {
-      take: (owner, wanted, paces, now) =>
+      take: (owner, wanted, paces) =>
         Effect.map(
           link.ask((send) =>
             RedisBuckets.take(send, owner.accountId, [
@@ -26,7 +26,7 @@ const layerRedisNoDeps = Layer.effect(
               { name: bucketOf(owner.id, wanted), pace: paces.own }
             ])
           ),
-          ({ ahead: [account = 0, own = 0], allowed }) => ({ allowed, ahead: { own, account }, now })
+          ({ ahead: [account = 0, own = 0], allowed }) => ({ allowed, ahead: { own, account } })
         ),
       ahead: ({ accountId, id }) =>
         Effect.map(

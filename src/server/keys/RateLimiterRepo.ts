@@ -3,142 +3,172 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountId } from "../../domain/Account.ts"
 import { KeyId } from "../../domain/Key.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { notingUse, tellDiskFull, type DiskFull } from "../sql/DiskFull.ts"
+import { tellDiskFull, type DiskFull } from "../sql/DiskFull.ts"
 import { lockPatience } from "../sql/LockPatience.ts"
+import { binaries, texts } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
-import type { Ahead, RequestClass, Verdict } from "./Admission.ts"
+import type { AdmissionRequest, Ahead, Moment, Paces, RequestClass, Verdict } from "./Admission.ts"
+import { LastUses } from "./LastUses.ts"
 
 const Class = Schema.Literals(["read", "write"])
-const Pace = Schema.Struct({ burst: Schema.Int, interval: Schema.Int })
-const Paces = Schema.Struct({ own: Pace, account: Pace })
 
+const OfAccount = Schema.Struct({ accountId: AccountId })
 const KeyRequest = Schema.Struct({ accountId: AccountId, hash: Schema.Uint8Array })
-const FindRequest = Schema.Struct({ ...KeyRequest.fields, notesUse: Schema.Boolean })
-const AdmitRequest = Schema.Struct({ ...KeyRequest.fields, class: Class, paces: Paces })
-const SpendRequest = Schema.Struct({ accountId: AccountId, id: Schema.String, class: Class, paces: Paces })
 const BucketRequest = Schema.Struct({ accountId: AccountId, id: Schema.String })
 
-const FoundKey = Schema.Struct({ id: KeyId, name: Schema.String, now: Schema.Date })
-
-const verdictColumns = {
-  allowed: Schema.Boolean,
-  now: Schema.Date,
-  ahead: Schema.Finite,
-  account_ahead: Schema.Finite
-}
-const TakenRow = Schema.Struct(verdictColumns)
-const AdmittedRow = Schema.Struct({ id: KeyId, name: Schema.String, ...verdictColumns })
+const momentColumns = { now: Schema.Date, revision: Schema.Finite, incarnation: Schema.Finite }
+const MomentRow = Schema.Struct(momentColumns)
+const FoundKey = Schema.Struct({ id: KeyId, name: Schema.String, ...momentColumns })
 const BucketRow = Schema.Struct({ key_id: Schema.String, class: Class, ahead: Schema.Finite })
 
-const verdictOf = ({ account_ahead, ahead, allowed, now }: typeof TakenRow.Type): Verdict => ({
-  allowed,
-  ahead: { own: ahead, account: account_ahead },
-  now
-})
+/** What {@link RateLimiterRepo.admit} is asked in one statement. */
+interface AdmitRequest {
+  readonly requests: ReadonlyArray<AdmissionRequest>
+  readonly paces: RequestPaces
+  /** Whether it waits for buckets that are locked at this moment, or says that they are. */
+  readonly waits: boolean
+}
 
-/** A key that was found, and whether its request is let in. */
-interface AdmittedKey extends Verdict {
-  readonly id: KeyId
+/** The paces of both classes. */
+export type RequestPaces = Readonly<Record<RequestClass, Paces>>
+
+/** Who was found, and whether the request is let in. A connection or link has no name here. */
+interface Known extends Verdict {
+  readonly _tag: "Known"
+  readonly id: string
   readonly name: string
 }
 
-/** The statements that let a request in: on `api_keys` and on the unlogged `key_buckets`. */
+/** What becomes of a request: `Unknown` is a key that is unknown or revoked, `Busy` means that another session holds a bucket. */
+export type Taken = Known | { readonly _tag: "Unknown" } | { readonly _tag: "Busy" }
+
+interface TakenRow {
+  readonly id: string | null
+  readonly name: string | null
+  readonly allowed: boolean | null
+  readonly ahead: number
+  readonly account_ahead: number
+  readonly now: Date
+  readonly revision: number
+  readonly incarnation: number
+}
+
+const takenOf = ({
+  account_ahead: account,
+  ahead: own,
+  allowed,
+  id,
+  incarnation,
+  name,
+  now,
+  revision
+}: TakenRow): Taken => {
+  if (id === null) return { _tag: "Unknown" }
+  if (allowed === null) return { _tag: "Busy" }
+  return { _tag: "Known", id, name: name ?? "", allowed, ahead: { own, account }, now, revision, incarnation }
+}
+
+// In the order that take_tokens and take_free_token have them.
+const stepsAndSpans = ({ account, own }: Paces) =>
+  [own, account].flatMap(({ burst, interval }) => [interval, interval * burst].map((us) => `${us} microseconds`))
+
+/** The statements that let requests in: on `api_keys` and on the unlogged `key_buckets`. */
 export class RateLimiterRepo extends Context.Service<
   RateLimiterRepo,
   {
+    /** Finds a key by its SHA-256. */
     readonly findKey: (
       request: typeof KeyRequest.Type
     ) => Effect.Effect<Option.Option<typeof FoundKey.Type>, Unavailable>
-    /** Finds the key and takes a token from its bucket and its account's, in one statement. `DiskFull` is for reads. */
-    readonly admit: (
-      request: typeof AdmitRequest.Type
-    ) => Effect.Effect<Option.Option<AdmittedKey>, DiskFull | Unavailable>
-    /** Takes a token from both buckets of what was authenticated otherwise. `DiskFull` is for reads. */
-    readonly spend: (request: typeof SpendRequest.Type) => Effect.Effect<Verdict, DiskFull | Unavailable>
+    /** Finds each key and takes a token from its bucket and its account's, in the order of the requests. */
+    readonly admit: (request: AdmitRequest) => Effect.Effect<ReadonlyArray<Taken>, DiskFull | Unavailable>
     readonly ahead: (request: typeof BucketRequest.Type) => Effect.Effect<Ahead, Unavailable>
-    readonly now: Effect.Effect<Date, Unavailable>
+    readonly moment: (accountId: AccountId) => Effect.Effect<Moment, Unavailable>
   }
 >()("agent-memory/server/keys/RateLimiterRepo") {
-  static readonly layer = Layer.effect(
+  static readonly layerNoDeps = Layer.effect(
     RateLimiterRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const lastUses = yield* LastUses
 
-      // Written once a minute and key at most: as api_keys is logged, only that request waits for the disk.
       const findKey = SqlSchema.findOneOption({
-        Request: FindRequest,
+        Request: KeyRequest,
         Result: FoundKey,
-        execute: ({ accountId, hash, notesUse }) => sql`
-          WITH found AS (
-            SELECT key_id, name, last_used_at, memory_now() AS now,
-                   set_config('lock_timeout', ${lockPatience}, true) AS patience
-            FROM api_keys
-            WHERE account_id = ${accountId} AND hash = ${hash} AND revoked_at IS NULL
-          ), used AS (
-            UPDATE api_keys
-            SET last_used_at = found.now
-            FROM found
-            WHERE ${notesUse}::boolean
-              AND api_keys.account_id = ${accountId} AND api_keys.key_id = found.key_id
-              AND (found.last_used_at IS NULL OR found.last_used_at < found.now - interval '59 seconds')
-              AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < found.now - interval '59 seconds')
-          )
-          SELECT key_id AS id, name, now FROM found
+        execute: ({ accountId, hash }) => sql`
+          SELECT k.key_id AS id, k.name, memory_now() AS now, a.revision::float8 AS revision,
+            extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation
+          FROM api_keys k
+          JOIN accounts a ON a.account_id = ${accountId}
+          WHERE k.account_id = ${accountId} AND k.hash = ${hash} AND k.revoked_at IS NULL
         `
       })
 
-      // As the account's bucket is locked until the statement ends, that doesn't wait for the disk: a last_used_at that is
-      // lost in a crash was right to the minute before.
-      const admit = SqlSchema.findOneOption({
-        Request: AdmitRequest,
-        Result: AdmittedRow,
-        execute: ({ accountId, class: wanted, hash, paces: { account, own } }) => sql`
-          WITH pace AS (
-            SELECT ${own.interval}::float8 * interval '1 microsecond' AS step,
-                   ${own.interval * own.burst}::float8 * interval '1 microsecond' AS span,
-                   ${account.interval}::float8 * interval '1 microsecond' AS account_step,
-                   ${account.interval * account.burst}::float8 * interval '1 microsecond' AS account_span,
-                   set_config('lock_timeout', ${lockPatience}, true) AS patience,
-                   set_config('synchronous_commit', 'off', true) AS haste
-          ), found AS (
-            SELECT key_id, name, last_used_at
-            FROM api_keys
-            WHERE account_id = ${accountId} AND hash = ${hash} AND revoked_at IS NULL
-          ), taken AS (
-            SELECT found.key_id, t.allowed, t.now, t.ahead, t.account_ahead
-            FROM pace, found, take_token(
-              ${accountId}, found.key_id, ${wanted}, pace.step, pace.span, pace.account_step, pace.account_span
+      const admitOne = Effect.fn("RateLimiterRepo.admitOne")(function* (
+        { accountId, class: wanted, sender }: AdmissionRequest,
+        paces: RequestPaces
+      ) {
+        const { hash, id } = { hash: null, id: null, ...sender }
+        const [step, span, accountStep, accountSpan] = stepsAndSpans(paces[wanted])
+        return yield* sql<TakenRow>`
+          SELECT coalesce(${id}::text, k.key_id) AS id, k.name, t.allowed, t.now, t.ahead, t.account_ahead,
+            a.revision::float8 AS revision, extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation
+          FROM (VALUES (1)) AS one
+          LEFT JOIN accounts a ON a.account_id = ${accountId}
+          LEFT JOIN api_keys k ON k.account_id = ${accountId} AND k.hash = ${hash}::bytea AND k.revoked_at IS NULL
+          LEFT JOIN LATERAL take_free_token(
+            ${accountId}, coalesce(${id}::text, k.key_id), ${wanted}, ${step}::text::interval, ${span}::text::interval,
+            ${accountStep}::text::interval, ${accountSpan}::text::interval
+          ) AS t ON true
+        `
+      })
+
+      const admitAll = Effect.fn("RateLimiterRepo.admitAll")(function* ({ paces, requests, waits }: AdmitRequest) {
+        return yield* sql<TakenRow>`
+          WITH asked AS MATERIALIZED (
+            SELECT r.place, r.account_id, r.class, coalesce(r.id, k.key_id) AS id, k.name, a.revision
+            FROM unnest(
+              ${texts(requests.map(({ accountId }) => accountId))}::text[],
+              ${binaries(requests.map(({ sender }) => ("hash" in sender ? sender.hash : null)))}::bytea[],
+              ${texts(requests.map(({ sender }) => ("id" in sender ? sender.id : null)))}::text[],
+              ${texts(requests.map((request) => request.class))}::text[]
+            ) WITH ORDINALITY AS r (account_id, hash, id, class, place)
+            LEFT JOIN accounts a ON a.account_id = r.account_id
+            LEFT JOIN api_keys k
+              ON k.account_id = r.account_id AND k.hash = r.hash AND k.revoked_at IS NULL
+          ), lists AS (
+            SELECT array_agg(account_id ORDER BY place) AS accounts, array_agg(id ORDER BY place) AS owners,
+              array_agg(class ORDER BY place) AS classes
+            FROM asked
+          ), taken AS MATERIALIZED (
+            SELECT t.*
+            FROM lists, take_tokens(
+              lists.accounts, lists.owners, lists.classes, ${texts(stepsAndSpans(paces.read))}::text[]::interval[],
+              ${texts(stepsAndSpans(paces.write))}::text[]::interval[], ${lockPatience}, ${waits}::boolean
             ) AS t
-          ), used AS (
-            UPDATE api_keys
-            SET last_used_at = taken.now
-            FROM found, taken
-            WHERE api_keys.account_id = ${accountId} AND api_keys.key_id = found.key_id
-              AND (found.last_used_at IS NULL OR found.last_used_at < taken.now - interval '59 seconds')
-              AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < taken.now - interval '59 seconds')
           )
-          SELECT found.key_id AS id, found.name, taken.allowed, taken.now, taken.ahead, taken.account_ahead
-          FROM found, taken
+          SELECT asked.id, asked.name, t.allowed, t.now, t.ahead, t.account_ahead, asked.revision::float8 AS revision,
+            extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation
+          FROM asked
+          LEFT JOIN taken t ON t.place = asked.place
+          ORDER BY asked.place
         `
       })
 
-      const spend = SqlSchema.findOne({
-        Request: SpendRequest,
-        Result: TakenRow,
-        execute: ({ accountId, class: wanted, id, paces: { account, own } }) => sql`
-          WITH pace AS (
-            SELECT ${own.interval}::float8 * interval '1 microsecond' AS step,
-                   ${own.interval * own.burst}::float8 * interval '1 microsecond' AS span,
-                   ${account.interval}::float8 * interval '1 microsecond' AS account_step,
-                   ${account.interval * account.burst}::float8 * interval '1 microsecond' AS account_span,
-                   set_config('lock_timeout', ${lockPatience}, true) AS patience
-          )
-          SELECT t.allowed, t.now, t.ahead, t.account_ahead
-          FROM pace, take_token(
-            ${accountId}, ${id}, ${wanted}, pace.step, pace.span, pace.account_step, pace.account_span
-          ) AS t
-        `
-      })
+      const admit = Effect.fn("RateLimiterRepo.admit")(
+        function* (request: AdmitRequest) {
+          const { paces, requests, waits } = request
+          const isLone = requests.length === 1 && !waits
+          const taken = (yield* isLone ? admitOne(requests[0]!, paces) : admitAll(request)).map(takenOf)
+          for (const [index, each] of taken.entries()) {
+            const { accountId, sender } = requests[index]!
+            if (each._tag === "Known" && "hash" in sender) lastUses.note("key", accountId, each.id, each.now)
+          }
+          return taken
+        },
+        tellDiskFull,
+        refine
+      )
 
       const buckets = SqlSchema.findAll({
         Request: BucketRequest,
@@ -150,24 +180,23 @@ export class RateLimiterRepo extends Context.Service<
         `
       })
 
-      const now = SqlSchema.findOne({
-        Request: Schema.Void,
-        Result: Schema.Struct({ now: Schema.Date }),
-        execute: () => sql`SELECT memory_now() AS now`
+      const moment = SqlSchema.findOne({
+        Request: OfAccount,
+        Result: MomentRow,
+        execute: ({ accountId }) => sql`
+          SELECT memory_now() AS now, revision::float8 AS revision,
+            extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation
+          FROM accounts
+          WHERE account_id = ${accountId}
+        `
       })
 
-      // A write has no use for its token where nothing can be stored.
-      const toldForReads = <A, E>(wanted: RequestClass, statement: Effect.Effect<A, E>) =>
-        refine(wanted === "read" ? tellDiskFull(statement) : statement)
-
       return RateLimiterRepo.of({
-        findKey: (request) => refine(notingUse((notesUse) => findKey({ ...request, notesUse }))),
-        admit: (request) =>
-          Effect.map(
-            toldForReads(request.class, admit(request)),
-            Option.map((row) => ({ id: row.id, name: row.name, ...verdictOf(row) }))
+        findKey: (request) =>
+          Effect.tap(refine(findKey(request)), (found) =>
+            Effect.sync(() => Option.map(found, ({ id, now }) => lastUses.note("key", request.accountId, id, now)))
           ),
-        spend: (request) => Effect.map(toldForReads(request.class, spend(request)), verdictOf),
+        admit,
         ahead: (request) =>
           refine(
             Effect.map(buckets(request), (rows) => {
@@ -177,8 +206,10 @@ export class RateLimiterRepo extends Context.Service<
               return { write: both("write"), read: both("read") }
             })
           ),
-        now: refine(Effect.map(now(), (row) => row.now))
+        moment: (accountId) => refine(moment({ accountId }))
       })
     })
   )
+
+  static readonly layer = RateLimiterRepo.layerNoDeps.pipe(Layer.provide(LastUses.layer))
 }

@@ -5,6 +5,7 @@ import { accessTokenPrefix, accountOfToken, refreshTokenPrefix } from "../../dom
 import type { AccountId } from "../../domain/Account.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
+import { LastUses } from "../keys/LastUses.ts"
 import { makeRoom } from "../capacity/Room.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { Tokens } from "../Tokens.ts"
@@ -79,6 +80,7 @@ export class ClientTokens extends Context.Service<
     Layer.provide([
       CodesRepo.layer,
       ConnectionsRepo.layer,
+      LastUses.layer,
       TokensRepo.layer,
       Tokens.layer,
       SignInThrottle.layer,

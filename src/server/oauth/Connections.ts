@@ -4,6 +4,7 @@ import type { Connection } from "../../domain/Connection.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { accessTokenPrefix, accountOfToken } from "../../domain/Token.ts"
 import { Settings } from "../Config.ts"
+import { LastUses } from "../keys/LastUses.ts"
 import { Tokens } from "../Tokens.ts"
 import { ConnectionsRepo, type OpenConnection } from "./ConnectionsRepo.ts"
 import { mcpResource } from "./Resource.ts"
@@ -32,13 +33,17 @@ export class Connections extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* ConnectionsRepo
       const tokens = yield* Tokens
+      const lastUses = yield* LastUses
       const { baseUrl } = yield* Settings
 
       const authenticate = Effect.fn("Connections.authenticate")(function* (token: string) {
         const accountId = Option.getOrUndefined(accountOfToken(token, accessTokenPrefix))
         if (accountId === undefined) return Option.none<AuthenticatedConnection>()
         const found = yield* repo.open(accountId, yield* tokens.hash(token), mcpResource(baseUrl))
-        return Option.map(found, (connection): AuthenticatedConnection => ({ ...connection, accountId }))
+        return Option.map(found, (connection): AuthenticatedConnection => {
+          lastUses.note("connection", accountId, connection.id, connection.now)
+          return { ...connection, accountId }
+        })
       })
 
       return Connections.of({
@@ -50,5 +55,7 @@ export class Connections extends Context.Service<
     })
   )
 
-  static readonly layer = Connections.layerNoDeps.pipe(Layer.provide([ConnectionsRepo.layer, Tokens.layer]))
+  static readonly layer = Connections.layerNoDeps.pipe(
+    Layer.provide([ConnectionsRepo.layer, LastUses.layer, Tokens.layer])
+  )
 }

@@ -3,8 +3,6 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import type { Access, Connection } from "../../domain/Connection.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { notingUse } from "../sql/DiskFull.ts"
-import { lockPatience } from "../sql/LockPatience.ts"
 import { texts } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { AllowedCode } from "./CodesRepo.ts"
@@ -38,7 +36,7 @@ export class ConnectionsRepo extends Context.Service<
     ) => Effect.Effect<void, Unavailable>
     /** Ends the connections beyond so many that were used, or made, the longest ago. */
     readonly keepNewest: (accountId: AccountId, count: number) => Effect.Effect<void, Unavailable>
-    /** The connection of an access token for the resource, and keeps `last_used_at`. */
+    /** The connection of an access token for the resource. */
     readonly open: (
       accountId: AccountId,
       hash: Uint8Array,
@@ -129,12 +127,10 @@ export class ConnectionsRepo extends Context.Service<
         `
       }, refine)
 
-      // Written once a minute and connection at most: only that request waits for the disk.
       const open = Effect.fn("ConnectionsRepo.open")(function* (
         accountId: AccountId,
         hash: Uint8Array,
-        resource: string,
-        notesUse: boolean
+        resource: string
       ) {
         const found = yield* sql<{
           id: string
@@ -146,24 +142,12 @@ export class ConnectionsRepo extends Context.Service<
           expires_at: Date
           now: Date
         }>`
-          WITH found AS (
-            SELECT c.connection_id, c.client_id, c.client_name, c.scope, c.access, c.tables, c.last_used_at,
-              t.expires_at, clock.now, set_config('lock_timeout', ${lockPatience}, true) AS patience
-            FROM oauth_tokens t
-            JOIN connections c ON c.account_id = ${accountId} AND c.connection_id = t.connection_id
-            CROSS JOIN (SELECT memory_now() AS now OFFSET 0) AS clock
-            WHERE t.account_id = ${accountId} AND t.token_hash = ${hash} AND t.kind = 'access'
-              AND t.expires_at > clock.now AND c.expires_at > clock.now AND c.resource = ${resource}
-          ), used AS (
-            UPDATE connections
-            SET last_used_at = found.now
-            FROM found
-            WHERE ${notesUse}::boolean
-              AND connections.account_id = ${accountId} AND connections.connection_id = found.connection_id
-              AND (found.last_used_at IS NULL OR found.last_used_at < found.now - interval '59 seconds')
-              AND (connections.last_used_at IS NULL OR connections.last_used_at < found.now - interval '59 seconds')
-          )
-          SELECT connection_id AS id, client_id, client_name, scope, access, tables, expires_at, now FROM found
+          SELECT c.connection_id AS id, c.client_id, c.client_name, c.scope, c.access, c.tables, t.expires_at, clock.now
+          FROM oauth_tokens t
+          JOIN connections c ON c.account_id = ${accountId} AND c.connection_id = t.connection_id
+          CROSS JOIN (SELECT memory_now() AS now OFFSET 0) AS clock
+          WHERE t.account_id = ${accountId} AND t.token_hash = ${hash} AND t.kind = 'access'
+            AND t.expires_at > clock.now AND c.expires_at > clock.now AND c.resource = ${resource}
         `
         return Option.map(Option.fromUndefinedOr(found[0]), (row): OpenConnection => ({
           id: row.id,
@@ -175,7 +159,7 @@ export class ConnectionsRepo extends Context.Service<
           expiresAt: row.expires_at,
           now: row.now
         }))
-      })
+      }, refine)
 
       // Looked at once more behind the lock: a connection that is used at this moment lives on.
       const prune = Effect.fn("ConnectionsRepo.prune")(function* (rows: number) {
@@ -198,15 +182,7 @@ export class ConnectionsRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return ConnectionsRepo.of({
-        insert,
-        list,
-        revoke,
-        advance,
-        keepNewest,
-        prune,
-        open: (accountId, hash, resource) => refine(notingUse((notesUse) => open(accountId, hash, resource, notesUse)))
-      })
+      return ConnectionsRepo.of({ insert, list, revoke, advance, keepNewest, open, prune })
     })
   )
 }

@@ -6,6 +6,7 @@ import createLinks from "../../../migrations/0004_create_links.ts"
 import createOAuth from "../../../migrations/0005_create_oauth.ts"
 import boundAccounts from "../../../migrations/0006_bound_accounts.ts"
 import boundSignIns from "../../../migrations/0007_bound_sign_ins.ts"
+import admitInGroups from "../../../migrations/0009_admit_in_groups.ts"
 
 /** All migrations in their order. They only ever go forward. */
 const migrations = {
@@ -15,7 +16,8 @@ const migrations = {
   "0004_create_links": createLinks,
   "0005_create_oauth": createOAuth,
   "0006_bound_accounts": boundAccounts,
-  "0007_bound_sign_ins": boundSignIns
+  "0007_bound_sign_ins": boundSignIns,
+  "0009_admit_in_groups": admitInGroups
 }
 
 /** Brings the database up to date. Instances that start at once wait for one another. */

@@ -7,7 +7,7 @@ const array = (oid: number) => (values: ReadonlyArray<unknown>) => Result.getOrT
 /** Array parameters of statements that work on many rows at once, by element type. */
 export const texts: (values: ReadonlyArray<string | null>) => PgTypes.Parameter = array(PgTypes.OID.text)
 export const integers: (values: ReadonlyArray<number | null>) => PgTypes.Parameter = array(PgTypes.OID.int4)
-export const binaries: (values: ReadonlyArray<Uint8Array>) => PgTypes.Parameter = array(PgTypes.OID.bytea)
+export const binaries: (values: ReadonlyArray<Uint8Array | null>) => PgTypes.Parameter = array(PgTypes.OID.bytea)
 export const times: (milliseconds: ReadonlyArray<number | null>) => PgTypes.Parameter = (milliseconds) =>
   array(PgTypes.OID.timestamptz)(milliseconds)
 export const bigints = (values: ReadonlyArray<number>): PgTypes.Parameter =>

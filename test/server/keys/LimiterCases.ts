@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../src/domain/Account.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { type Admission, rateLimitHeaders } from "../../../src/server/keys/Admission.ts"
+import { LastUses } from "../../../src/server/keys/LastUses.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { DatabaseLayer, setClock } from "../../support/Database.ts"
 import { newAccount, settingsLayer } from "../../support/SignInServices.ts"
@@ -60,7 +61,13 @@ export const admitTimes = (times: number, key: ShownKey) =>
 export const count = (admissions: ReadonlyArray<Admission>, tag: Admission["_tag"]) =>
   admissions.filter(({ _tag }) => _tag === tag).length
 
-export type Needs = RateLimiter | LimiterClock | Keys | Digest.Digest | Layer.Success<typeof InfrastructureLayer>
+export type Needs =
+  | RateLimiter
+  | LastUses
+  | LimiterClock
+  | Keys
+  | Digest.Digest
+  | Layer.Success<typeof InfrastructureLayer>
 
 /** What every limiter does, wherever it keeps its buckets. */
 export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
@@ -152,14 +159,18 @@ export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
       const key = yield* newKey
       const usedAt = (accountId: AccountId) => Effect.map(keys.list(accountId), ([record]) => record?.last_used_at)
       assert.isNull(yield* usedAt(key.accountId))
+      const { write } = yield* LastUses
       yield* admit(key)
+      yield* write
       const first = yield* usedAt(key.accountId)
       assert.isString(first)
       yield* set("30 seconds")
       yield* admit(key, "read")
+      yield* write
       assert.strictEqual(yield* usedAt(key.accountId), first)
       yield* set("61 seconds")
       yield* admitTimes(20, key)
+      yield* write
       assert.notStrictEqual(yield* usedAt(key.accountId), first)
       yield* set("0 seconds")
     })

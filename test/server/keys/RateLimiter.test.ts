@@ -2,6 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Array, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Keys } from "../../../src/server/keys/Keys.ts"
+import { LastUses } from "../../../src/server/keys/LastUses.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { command, noRedis, RedisServer } from "../../support/RedisServer.ts"
 import { secondPool, settingsLayer } from "../../support/SignInServices.ts"
@@ -22,7 +23,7 @@ import { timed } from "../../support/OwnTime.ts"
 const options = { excludeTestServices: true, timeout: "30 seconds" } as const
 
 const suite = (limiter: typeof RateLimiter.layerPostgres, variables: Readonly<Record<string, string>> = {}) =>
-  Layer.mergeAll(limiter, Keys.layer, LimiterClock.layerDatabase).pipe(
+  Layer.mergeAll(limiter, LastUses.layer, Keys.layer, LimiterClock.layerDatabase).pipe(
     Layer.provideMerge(infrastructureLayer(variables))
   )
 
@@ -33,7 +34,7 @@ layer(suite(RateLimiter.layerMemory), options)("RateLimiter in memory", limiterC
 layer(suite(RateLimiter.layerMemory, slowRates), options)("RateLimiter in memory", accountCases)
 
 const redisSuite = (variables: Readonly<Record<string, string>> = {}) =>
-  Layer.mergeAll(limiterInRedis, Keys.layer, RedisClockLayer).pipe(
+  Layer.mergeAll(limiterInRedis, LastUses.layer, Keys.layer, RedisClockLayer).pipe(
     Layer.provideMerge(Layer.merge(infrastructureLayer(variables), RedisServer.layer))
   )
 

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { LastUses } from "../../../src/server/keys/LastUses.ts"
 import {
   answerOf,
   authorizeQuery,
@@ -167,6 +168,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The consent page", (it) =>
       const client = yield* newClient({ client_name: "Wombat" })
       const { access_token } = yield* connect(person, client)
       assert.strictEqual((yield* callMcp(access_token)).status, 200)
+      yield* (yield* LastUses).write
       const [connection] = yield* connectionsOf(person)
       assert.strictEqual(connection!["client_name"], "Wombat")
       assert.match(String(connection!["last_used_at"]), /^\d{4}-/)

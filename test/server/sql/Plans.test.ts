@@ -27,7 +27,7 @@ const needed = [
   "FindHolders.makeHolders rows",
   "FindHolders.makeHolders versions",
   "LinksRepo.find links",
-  "RateLimiterRepo.admit api_keys",
+  "RateLimiterRepo.admitOne api_keys",
   "RetentionRepo.removeRecords idempotency_records",
   "RetentionRepo.removeVersions versions",
   "RowsRepo.count rows",

@@ -24,6 +24,9 @@ const crossing: Readonly<Record<string, string>> = {
   "LinksRepo.prune": "a sweep removes the links that have been over the longest, each by its whole primary key",
   "KeysRepo.prune": "a sweep removes the keys that were revoked the longest ago, each by its whole primary key",
   "SessionsRepo.prune": "a sweep removes the sessions that have been over the longest, each by its whole primary key",
+  "RateLimiterRepo.admitAll": "a group asks for keys and accounts of several, each by account and hash, or by account",
+  "LastUses.writeKeys": "when the keys of all accounts were last used is stored at once, each by its whole primary key",
+  "LastUses.writeConnections": "when all connections were last used is stored at once, each by its whole primary key",
   "Totals.count": "the front page counts what all accounts hold together",
   "RecountRepo.accounts": "a recount walks over all accounts, a page at a time"
 }

@@ -7,6 +7,7 @@ import { transact } from "../../sql/SqlFailure.ts"
 import { Tokens } from "../../Tokens.ts"
 import { Clients } from "../Clients.ts"
 import { CodesRepo, type FoundCode } from "../CodesRepo.ts"
+import { LastUses } from "../../keys/LastUses.ts"
 import { ConnectionsRepo } from "../ConnectionsRepo.ts"
 import { invalidGrant, invalidRequest, invalidTarget, type OAuthProblem } from "../OAuthProblem.ts"
 import { isChallengeOf } from "../Pkce.ts"
@@ -64,6 +65,7 @@ export const makeAuthorizationCodeGrant = Effect.gen(function* () {
   const tokens = yield* Tokens
   const clients = yield* Clients
   const notices = yield* Notices
+  const lastUses = yield* LastUses
   const { baseUrl } = yield* Settings
 
   // A refusal is a value here: as a failure it would undo what it has changed.
@@ -89,6 +91,8 @@ export const makeAuthorizationCodeGrant = Effect.gen(function* () {
   }, transact(sql))
 
   return Effect.fn("AuthorizationCodeGrant.exchange")(function* (request: CodeRequest) {
+    // The connections that were used the longest ago may have to go.
+    yield* lastUses.write
     const { answer, code } = yield* Effect.fromResult(yield* exchange(request))
     yield* notices.appAdded(code.accountId, code.clientName)
     return answer
