@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { readdirSync, readFileSync } from "node:fs"
+import { commitStatement } from "../../src/server/tables/engine/CommitStatement.ts"
 import { explained, prepare, release, type Plan } from "./Plans.ts"
 
 /** A statement as the sources have it: its literal parts, between which values or fragments are put in. */
@@ -27,8 +28,7 @@ const partsFrom = (source: string, start: number): ReadonlyArray<string> => {
 const definition = /(?<=\bconst )\w+(?= = (?:Effect\.fn|SqlSchema\.|sql\b|\(.*\) =>\n))/g
 const isStatement = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|TRUNCATE|MERGE|COPY|LOCK|VALUES)\b/i
 
-/** Every statement of the service. */
-export const templates: ReadonlyArray<Template> = readdirSync(new URL("../../src/server/", import.meta.url), {
+const inSources: ReadonlyArray<Template> = readdirSync(new URL("../../src/server/", import.meta.url), {
   recursive: true,
   encoding: "utf8"
 })
@@ -42,6 +42,17 @@ export const templates: ReadonlyArray<Template> = readdirSync(new URL("../../src
       return isStatement.test(parts[0]!) ? [{ name: `${/(\w+)\.ts$/.exec(file)![1]}.${above.at(-1)}`, parts }] : []
     })
   })
+
+const both = [false, true]
+const commits = both.flatMap((changes) =>
+  both.flatMap((records) => both.map((waits) => commitStatement({ changes, records, waits }).text))
+)
+
+/** Every statement of the service. */
+export const templates: ReadonlyArray<Template> = [
+  ...inSources,
+  ...commits.map((text) => ({ name: "CommitStatement.commitStatement", parts: [text] }))
+]
 
 const squeezed = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
 
@@ -87,7 +98,7 @@ const accesses = (plan: Plan, tables: ReadonlySet<string>, above: string): Reado
   const alias = String.raw`\b${plan.Alias}\.account_id\b`
   const isJoined =
     /\baccount_id = |= (?:\w+\.)?account_id\b/.test(conditioned) || new RegExp(`${alias} = |= ${alias}`).test(above)
-  const account = /\baccount_id = \(?\$\d/.test(conditioned) ? "given" : isJoined ? "joined" : "any"
+  const account = /\baccount_id = (?:ANY )?\(?\$\d/.test(conditioned) ? "given" : isJoined ? "joined" : "any"
   return [{ table, account }, ...within]
 }
 

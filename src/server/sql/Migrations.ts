@@ -6,6 +6,7 @@ import createLinks from "../../../migrations/0004_create_links.ts"
 import createOAuth from "../../../migrations/0005_create_oauth.ts"
 import boundAccounts from "../../../migrations/0006_bound_accounts.ts"
 import boundSignIns from "../../../migrations/0007_bound_sign_ins.ts"
+import addTableRevisions from "../../../migrations/0008_add_table_revisions.ts"
 import admitInGroups from "../../../migrations/0009_admit_in_groups.ts"
 
 /** All migrations in their order. They only ever go forward. */
@@ -17,6 +18,7 @@ const migrations = {
   "0005_create_oauth": createOAuth,
   "0006_bound_accounts": boundAccounts,
   "0007_bound_sign_ins": boundSignIns,
+  "0008_add_table_revisions": addTableRevisions,
   "0009_admit_in_groups": admitInGroups
 }
 

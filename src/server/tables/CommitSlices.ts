@@ -2,7 +2,8 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { transact } from "../sql/SqlFailure.ts"
 import type { Archived, WorkRow } from "./Workspace.ts"
-import type { Changes, CommitOutcome, WritesRepo } from "./WritesRepo.ts"
+import type { CommitOutcome, Commits } from "./engine/Commits.ts"
+import type { Changes } from "./WritesRepo.ts"
 
 const sliceBytes = 1_048_576
 
@@ -39,23 +40,14 @@ export const slicesOf = (changes: Changes): ReadonlyArray<Changes> => {
  * Stores changes slice by slice, so that no single statement takes long or much memory, and all of them in one transaction.
  * The first slice takes the account's lock; the revision has grown by the number of slices then.
  */
-export const makeCommitSlices = (repo: WritesRepo["Service"], sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* (
-    accountId: string,
-    slices: ReadonlyArray<Changes>,
-    versionsPerRow: number,
-    idempotencyHours: number
-  ) {
-    const commit = (slice: Changes) => repo.commit(accountId, slice, versionsPerRow, idempotencyHours)
-    const all = Effect.gen(function* () {
-      let outcome: CommitOutcome = "stale"
-      for (const [index, slice] of slices.entries()) {
-        outcome = yield* commit(slice)
-        if (outcome !== "stale") continue
-        if (index === 0) break
-        return yield* Effect.die(new Error("A locked account changed its revision"))
-      }
-      return outcome
-    })
-    return yield* slices.length === 1 ? all : transact(sql)(all)
-  })
+export const makeCommitSlices = (commits: Commits["Service"], sql: SqlClient.SqlClient) =>
+  Effect.fnUntraced(function* (accountId: string, slices: ReadonlyArray<Changes>) {
+    let outcome: CommitOutcome = "stale"
+    for (const [index, slice] of slices.entries()) {
+      outcome = yield* commits.alone(accountId, slice)
+      if (outcome !== "stale") continue
+      if (index === 0) break
+      return yield* Effect.die(new Error("A locked account changed its revision"))
+    }
+    return outcome
+  }, transact(sql))

@@ -12,6 +12,7 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
 import { selectorOf } from "./ApplyWrite.ts"
 import { makeCommitSlices, slicesOf } from "./CommitSlices.ts"
+import { Commits } from "./engine/Commits.ts"
 import {
   Evaluation,
   maxAnswerLength,
@@ -72,7 +73,8 @@ export class Writes extends Context.Service<
       const pulse = yield* DatabasePulse
       const { limits } = yield* Settings
       const makeRoom = makeWriteRoom(repo, workspaces, limits)
-      const commitSlices = makeCommitSlices(repo, sql)
+      const commits = yield* Commits
+      const commitSlices = makeCommitSlices(commits, sql)
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
       yield* Metrics.writeQueue(() => lanes.values().reduce((sum, { queue }) => sum + queue.length, 0))
@@ -156,7 +158,8 @@ export class Writes extends Context.Service<
       const attempt = Effect.fnUntraced(function* (
         accountId: string,
         requests: ReadonlyArray<WriteRequest>,
-        known: AccountState | undefined
+        known: AccountState | undefined,
+        commit: Commits["Service"]["grouped"]
       ) {
         const snapshot = yield* load(accountId, requests, known)
         if (snapshot === undefined) return undefined
@@ -182,18 +185,17 @@ export class Writes extends Context.Service<
         const archived = workspace.archived.filter(
           ({ place, version }) => version > workspace.rows.get(place.id)!.lastVersion - limits.versionsPerRow
         )
+        const changed = new Set(touched.map(({ place }) => place.table))
         const slices = slicesOf({
           revision: workspace.revision,
           nextSeq: workspace.nextSeq,
           storageBytes: workspace.storageBytes,
-          rowsByTable: new Map(
-            [...workspace.rowsByTable].filter(([name, rows]) => account.rowsByTable.get(name) !== rows)
-          ),
+          rowsByTable: new Map([...workspace.rowsByTable].filter(([name]) => changed.has(name))),
           touched,
           archived,
           records: evaluation.newRecords
         })
-        const committed = yield* commitSlices(accountId, slices, limits.versionsPerRow, limits.idempotencyHours)
+        const committed = yield* slices.length === 1 ? commit(accountId, slices[0]!) : commitSlices(accountId, slices)
         if (committed === "stale") return undefined
         yield* Metrics.writeCommitted
         return { outcomes, state: workspace.after(slices.length), overfull: archives.isOverfull(committed) }
@@ -207,7 +209,7 @@ export class Writes extends Context.Service<
         isPatient: boolean
       ) {
         const admitted = yield* makeRoom(accountId, requests, known, isPatient)
-        return yield* attempt(accountId, admitted, known)
+        return yield* attempt(accountId, admitted, known, commits.grouped)
       }, Effect.scoped)
 
       const attemptFresh = Effect.fnUntraced(function* (
@@ -217,12 +219,12 @@ export class Writes extends Context.Service<
       ) {
         const admitted = yield* makeRoom(accountId, requests, undefined, isPatient)
         for (let count = 0; count < optimisticAttempts; count++) {
-          const done = yield* attempt(accountId, admitted, undefined)
+          const done = yield* attempt(accountId, admitted, undefined, commits.grouped)
           if (done !== undefined) return done
           yield* Metrics.writeRetried
         }
         // Other instances keep winning the race for this account: hold its lock, so that this turn is ours.
-        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, admitted, undefined))
+        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, admitted, undefined, commits.alone))
         const done = yield* transact(sql)(locked)
         if (done === undefined) return yield* Effect.die(new Error("A locked account changed its revision"))
         return done
@@ -341,7 +343,7 @@ export class Writes extends Context.Service<
     })
   )
 
-  static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Archives.layer]))
+  static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Commits.layer, Archives.layer]))
 }
 
 const isLacking = (error: Unavailable | LacksRoom): error is LacksRoom => error._tag === "LacksRoom"

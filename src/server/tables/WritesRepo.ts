@@ -1,12 +1,10 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
-import type { ArchiveBytes } from "../../domain/Limits.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { integers, texts, times } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { Selector } from "./ApplyWrite.ts"
-import { makeCommit } from "./CommitChanges.ts"
 import { makeHolders, type Holder } from "./FindHolders.ts"
 import type { RecordKey } from "./GroupReads.ts"
 import { WorkRow, type AccountState, type Archived, type Place } from "./Workspace.ts"
@@ -25,6 +23,7 @@ export interface Changes {
   readonly revision: number
   readonly nextSeq: number
   readonly storageBytes: number
+  /** How many rows the tables have that are changed in any way. */
   readonly rowsByTable: ReadonlyMap<string, number>
   readonly touched: ReadonlyArray<WorkRow>
   readonly archived: ReadonlyArray<Archived>
@@ -40,9 +39,6 @@ export interface WantedVersion {
 
 /** What the column of version numbers ends with; requests may name any number. */
 const lastInteger = 2_147_483_647
-
-/** The account moved on since it was read (another instance wrote, or an idempotency key was taken): read again. */
-export type CommitOutcome = ArchiveBytes | "stale"
 
 interface LoadedRow {
   readonly revision: bigint
@@ -99,12 +95,6 @@ export class WritesRepo extends Context.Service<
       ids: ReadonlyArray<string>,
       versionDays: number
     ) => Effect.Effect<{ readonly revision: number; readonly holders: ReadonlyArray<Holder> }, Unavailable>
-    readonly commit: (
-      accountId: string,
-      changes: Changes,
-      versionsPerRow: number,
-      idempotencyHours: number
-    ) => Effect.Effect<CommitOutcome, Unavailable>
     /** Takes the account's lock for the transaction around it. */
     readonly lock: (accountId: string) => Effect.Effect<void, Unavailable>
   }
@@ -344,7 +334,6 @@ export class WritesRepo extends Context.Service<
         records,
         answerBytes,
         holders: makeHolders(sql),
-        commit: makeCommit(sql),
         lock
       })
     })

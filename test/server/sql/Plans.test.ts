@@ -21,9 +21,9 @@ const whole: Readonly<Record<string, string>> = {
 
 /** The readings that must have been looked at: of lists, of one thing, and of a table's rows. */
 const needed = [
-  "CommitChanges.makeCommit idempotency_records",
-  "CommitChanges.makeCommit rows",
-  "CommitChanges.makeCommit versions",
+  "CommitStatement.commitStatement idempotency_records",
+  "CommitStatement.commitStatement rows",
+  "CommitStatement.commitStatement versions",
   "FindHolders.makeHolders rows",
   "FindHolders.makeHolders versions",
   "LinksRepo.find links",

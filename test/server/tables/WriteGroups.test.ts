@@ -1,11 +1,12 @@
 import { assert, layer } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit, Fiber, References } from "effect"
+import { Cause, Effect, Exit, Fiber, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { Imports } from "../../../src/server/tables/Imports.ts"
 import { RowWrites, type Caller } from "../../../src/server/tables/RowWrites.ts"
+import { untilWaiting, whileHeld } from "../../support/HeldAccount.ts"
 import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
@@ -16,32 +17,6 @@ const rowsOf = Effect.fnUntraced(function* (accountId: string, table: string) {
   const rows = yield* Rows
   const { text } = yield* rows.query(accountId, table, { filter: undefined, sort: undefined, limit: 1000 })
   return (JSON.parse(text) as { rows: ReadonlyArray<Record<string, unknown>> }).rows
-})
-
-/** Holds the account's record meanwhile, so that writes queue up behind the first, which waits for it. */
-const whileHeld = Effect.fnUntraced(function* <A, E, R>(accountId: string, effect: Effect.Effect<A, E, R>) {
-  const sql = yield* SqlClient.SqlClient
-  const isHeld = yield* Deferred.make<void>()
-  const isOver = yield* Deferred.make<void>()
-  const holder = yield* sql
-    .withTransaction(
-      Effect.gen(function* () {
-        yield* sql`SELECT FROM accounts WHERE account_id = ${accountId} FOR UPDATE`
-        yield* Deferred.succeed(isHeld, undefined)
-        yield* Deferred.await(isOver)
-      })
-    )
-    .pipe(Effect.forkScoped)
-  yield* Effect.raceFirst(Deferred.await(isHeld), Fiber.join(holder))
-  const letGo = Effect.andThen(Deferred.succeed(isOver, undefined), Fiber.await(holder))
-  return yield* Effect.ensuring(effect, letGo)
-})
-
-/** Some statement waits for a lock. */
-const untilWaiting = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
 })
 
 layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true })("Writes in one group", (it) => {
