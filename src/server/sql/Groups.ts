@@ -25,8 +25,12 @@ export const makeGroups = Effect.fnUntraced(function* <Item, A, E>(options: {
   const queue: Array<Waiting<Item, A, E>> = []
   let flying = 0
   let isLeaving = false
+  let isClosed = false
   yield* Effect.addFinalizer(() =>
-    Effect.sync(() => queue.splice(0).forEach(({ answer }) => Deferred.doneUnsafe(answer, Exit.interrupt())))
+    Effect.sync(() => {
+      isClosed = true
+      queue.splice(0).forEach(({ answer }) => Deferred.doneUnsafe(answer, Exit.interrupt()))
+    })
   )
 
   const take = (): ReadonlyArray<Waiting<Item, A, E>> => {
@@ -84,6 +88,7 @@ export const makeGroups = Effect.fnUntraced(function* <Item, A, E>(options: {
 
   return (item) =>
     Effect.uninterruptibleMask((restore) => {
+      if (isClosed) return Effect.interrupt
       const answer = Deferred.makeUnsafe<Effect.Effect<A, E>, E>()
       const waiting: Waiting<Item, A, E> = { item, weight: weightOf(item), answer, isAbandoned: false }
       queue.push(waiting)
