@@ -22,7 +22,7 @@ const FoundKey = Schema.Struct({ id: KeyId, name: Schema.String, ...momentColumn
 const BucketRow = Schema.Struct({ key_id: Schema.String, class: Class, ahead: Schema.Finite })
 
 /** What {@link RateLimiterRepo.admit} is asked in one statement. */
-interface AdmitRequest {
+export interface AdmitRequest {
   readonly requests: ReadonlyArray<AdmissionRequest>
   readonly paces: RequestPaces
   /** Whether it waits for buckets that are locked at this moment, or says that they are. */

@@ -82,7 +82,7 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, { turn: 15_000,
   it.effect("though something comes all the time is answered with 408", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
-      const slow = yield* open(head(key, "/v1/t", "Content-Length: 1000000"))
+      const slow = yield* open(head(key, "/v1/t", "Content-Length: 400000"))
       const drip = Effect.forever(
         Effect.andThen(
           Effect.sync(() => slow.socket.write(" ")),
