@@ -21,9 +21,9 @@ const empty = `${beginning}}}`
 
 /** What the text of a row with its own members, and of a table with its rows, has beside them, in bytes. */
 export const exportFrames = {
-  /** With the comma behind it. Its own members' first brace stands for the comma before them. */
+  /** With the comma behind it, without its id. Its own members' first brace stands for the comma before them. */
   row: rowText({
-    id: "00000000-0000-4000-8000-000000000000",
+    id: "",
     createdAt: 0,
     updatedAt: 0,
     data: JsonText.trusted("{}")

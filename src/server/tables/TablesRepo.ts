@@ -98,7 +98,10 @@ export class TablesRepo extends Context.Service<
             SELECT sum(t.bytes + octet_length(t.table_name) + ${exportFrames.table}::integer)::float8
             FROM (
               SELECT table_name,
-                sum(octet_length(data) + ${exportFrames.row}::integer - (octet_length(data) = 2)::integer) AS bytes
+                sum(
+                  octet_length(data) + octet_length(id) + ${exportFrames.row}::integer
+                    - (octet_length(data) = 2)::integer
+                ) AS bytes
               FROM rows
               WHERE account_id = ${accountId}
               GROUP BY table_name

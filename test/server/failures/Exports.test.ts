@@ -67,6 +67,21 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "60 seconds" })("An 
     })
   )
 
+  it.effect("comes whole where rows that were changed by hand have ids of other lengths", () =>
+    Effect.gen(function* () {
+      const { accountId, apiKey: key } = yield* newAccount
+      for (const row of [{}, { n: 1 }, { n: 2 }]) {
+        const { status } = yield* request("POST", "/v1/t", { key, body: JSON.stringify(row) })
+        assert.strictEqual(status, 201)
+      }
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`UPDATE rows SET id = 'row-' || seq WHERE account_id = ${accountId}`
+      const { headers, text } = yield* exported(key)
+      assert.strictEqual(Number(headers.get("content-length")), Buffer.byteLength(text))
+      assert.strictEqual((JSON.parse(text) as { tables: { t: Array<unknown> } }).tables.t.length, 3)
+    })
+  )
+
   it.effect("of one account is not kept waiting by the slow readers of another, of which only two are served", () =>
     Effect.gen(function* () {
       const greedy = yield* fullAccount
