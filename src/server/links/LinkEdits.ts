@@ -2,12 +2,15 @@ import { Context, Effect, Layer, Option } from "effect"
 import { invalid } from "../../domain/InvalidPlaces.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { members } from "../../domain/json/Members.ts"
-import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
+import type { Bounds, EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
+import { parseFairly } from "../../domain/json/ParseFairly.ts"
 import { print } from "../../domain/json/Print.ts"
 import { readTree } from "../../domain/json/ReadTree.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
 import { LinkStorageLimit, StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
 import { rowOf, rowText, timeOf, timeText, type Row } from "../../domain/Row.ts"
+import { systemFieldBytes } from "../../domain/Write.ts"
+import { Settings } from "../Config.ts"
 import type { WriteAnswer } from "../tables/EvaluateWrites.ts"
 import { Rows } from "../tables/Rows.ts"
 import { RowWrites, type Caller } from "../tables/RowWrites.ts"
@@ -23,29 +26,34 @@ export interface EditableLink extends FoundLink {
 /** Whether a link may change what it leads to: not with the token of its download, and not for a query. */
 export const isEditable = (link: FoundLink): link is EditableLink => link.isViewer && link.target.kind !== "query"
 
-const plain = { kind: "plain" } as const
+const scalar = { kind: "scalar" } as const
 const text = { kind: "text" } as const
-const saveShape = {
-  kind: "object",
-  members: new Map([
-    ["patch", text],
-    ["row", text]
-  ])
-} as const
+const rest = { kind: "unknown" } as const
+const saveMembers = new Map<string, EnvelopeShape>([
+  ["updated_at", scalar],
+  ["patch", text],
+  ["row", text]
+])
+const restoreMembers = new Map<string, EnvelopeShape>([["version", scalar]])
 
-const readBody = (body: string, shape: Parameters<typeof parseEnvelope>[1], known: ReadonlyArray<string>) => {
-  const parsed = parseEnvelope(body, shape)
-  if (parsed.issue !== undefined) return Effect.fail(jsonProblem(parsed.issue, ""))
-  const { value } = parsed
+/** The members of a body that is an object with these, and with no others. */
+const readBody = Effect.fnUntraced(function* (
+  body: string,
+  members: ReadonlyMap<string, EnvelopeShape>,
+  known: ReadonlyArray<string>,
+  bounds: Bounds
+) {
+  const { issue, value } = yield* parseFairly(body, { kind: "object", members, rest }, bounds)
+  if (issue !== undefined) return yield* jsonProblem(issue, "")
   if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof JsonText) {
-    return Effect.fail(invalid("", "must be a JSON object"))
+    return yield* invalid("", "must be a JSON object")
   }
   const unknown = Object.keys(value).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    return Effect.fail(invalid(`/${unknown.slice(0, 100)}`, `is not known here; known are ${known.join(", ")}`))
+    return yield* invalid(`/${unknown.slice(0, 100)}`, `is not known here; known are ${known.join(", ")}`)
   }
-  return Effect.succeed(value as Record<string, unknown>)
-}
+  return value as Record<string, unknown>
+})
 
 /** What a restore makes of the row: the fields of the archived one, or the one text field that the link leads to. */
 const fieldsOf = (target: RowTarget, archived: Row): JsonText | undefined => {
@@ -66,6 +74,8 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
     const writes = yield* RowWrites
     const versions = yield* Versions
     const rows = yield* Rows
+    const { limits } = yield* Settings
+    const bounds: Bounds = { limits: { ...limits }, textLength: limits.rowBytes + systemFieldBytes }
 
     /** What the link leads to after a write, from the write's own answer. */
     const written = ({ target }: EditableLink, { body }: WriteAnswer) =>
@@ -83,7 +93,8 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
     const save = Effect.fn("LinkEdits.save")(function* (link: EditableLink, body: string) {
       const { target } = link
       const isText = target.kind === "text"
-      const value = yield* readBody(body, saveShape, isText ? ["updated_at", "patch"] : ["updated_at", "patch", "row"])
+      const known = isText ? ["updated_at", "patch"] : [...saveMembers.keys()]
+      const value = yield* readBody(body, saveMembers, known, bounds)
       const updatedAt = typeof value["updated_at"] === "string" ? timeOf(value["updated_at"]) : undefined
       if (updatedAt === undefined) {
         return yield* invalid("/updated_at", "must be the updated_at of the row that was edited")
@@ -121,7 +132,7 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
     /** Makes an archived version the row again, or its text the text of the link's field; not of a row that was deleted. */
     const restore = Effect.fn("LinkEdits.restore")(function* (link: EditableLink, body: string) {
       const { target } = link
-      const { version } = yield* readBody(body, plain, ["version"])
+      const { version } = yield* readBody(body, restoreMembers, [...restoreMembers.keys()], bounds)
       if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
         return yield* invalid("/version", "must be a whole number from 1")
       }

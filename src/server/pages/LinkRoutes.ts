@@ -82,7 +82,7 @@ export const LinkRoutes = HttpRouter.use(
     const capacity = yield* Capacity
     const { limits } = yield* Settings
     // White space and escapes make a body larger than the row that it is.
-    const maxBody = Math.min(limits.requestBytes, 4 * limits.rowBytes + 65_536)
+    const saveBytes = Math.min(limits.requestBytes, 4 * limits.rowBytes + 65_536)
 
     /** The link of an address, once a request of its class was spent of the link and its account. */
     const openedLink = Effect.fnUntraced(function* (side: "viewer" | "download", spends: RequestClass) {
@@ -122,7 +122,7 @@ export const LinkRoutes = HttpRouter.use(
           : Effect.fail(new NotFound({ detail: "The result of a query has no versions." }))
       )
 
-    const bodyText = Effect.fnUntraced(function* (link: FoundLink) {
+    const bodyText = Effect.fnUntraced(function* (link: FoundLink, maxBody: number) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const compressed = encodingFault(request.headers)
       if (compressed !== undefined) return yield* compressed
@@ -196,7 +196,7 @@ export const LinkRoutes = HttpRouter.use(
         "write",
         Effect.fnUntraced(function* (link) {
           if (!isEditable(link)) return yield* Effect.fail(readOnly())
-          const saved = yield* Effect.result(edits.save(link, yield* bodyText(link)))
+          const saved = yield* Effect.result(edits.save(link, yield* bodyText(link, saveBytes)))
           if (Result.isSuccess(saved)) return dataOf(link, saved.success)
           if (saved.failure._tag !== "EditConflict") return yield* saved.failure
           const content = yield* contents.read(link)
@@ -209,7 +209,7 @@ export const LinkRoutes = HttpRouter.use(
       "POST",
       "/view/:token/restore",
       ofRow("write", (link) =>
-        bodyText(link).pipe(
+        bodyText(link, limits.authRequestBytes).pipe(
           Effect.flatMap((body) => edits.restore(link, body)),
           Effect.map((content) => dataOf(link, content))
         )
