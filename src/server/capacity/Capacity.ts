@@ -19,8 +19,8 @@ const sizes = {
 /** Exports that are read at once: each holds a database connection for as long as its reader takes. */
 export const exportsAtOnce = { total: 10, perAccount: 2 } as const
 
-/** How many bodies one key, connection or link may be sending at once. */
-const bodiesOfSender = 8
+/** How many bodies one key, connection or link may be sending at once, and how many all those of an account together. */
+const unfinishedBodies = { perSender: 8, perAccount: 64 } as const
 
 /** The rooms of this process. Whoever takes from several takes from them in this order. */
 export class Capacity extends Context.Service<
@@ -28,6 +28,8 @@ export class Capacity extends Context.Service<
   {
     /** Bodies that are not all here yet, by the id of the key, connection or link that they are sent with. */
     readonly senders: Room
+    /** The same bodies by account, which may have any number of keys and links: so many small ones take no room. */
+    readonly unfinished: Room
     /** Bytes of large bodies, from their first byte until they are answered. */
     readonly bodies: Room
     /** Bytes of the bodies of imports. */
@@ -45,8 +47,12 @@ export class Capacity extends Context.Service<
     Effect.gen(function* () {
       const patience = (yield* BodyTimes).turn
       const room = (size: { readonly total: number; readonly perAccount: number }) => makeRoom({ ...size, patience })
+      // Whoever sends a body waits in both of these, and may be silent for no longer than a large body waits.
+      const turns = (perAccount: number) =>
+        makeRoom({ total: Number.POSITIVE_INFINITY, perAccount, patience: patience / 2 })
       return Capacity.of({
-        senders: room({ total: Number.POSITIVE_INFINITY, perAccount: bodiesOfSender }),
+        senders: turns(unfinishedBodies.perSender),
+        unfinished: turns(unfinishedBodies.perAccount),
         bodies: room(sizes.bodies),
         imports: room(sizes.imports),
         workspaces: room(sizes.workspaces),

@@ -16,7 +16,7 @@ const hasArrived = ({ source }: HttpServerRequest.HttpServerRequest): boolean =>
   source instanceof IncomingMessage && source.complete
 
 /**
- * Reads a body whole, within what the sender and its account may send at once. The scope holds the body's room, which should
+ * Reads a body whole, within what the sender and its account may send at once. One that is here already takes no turn. The scope holds the body's room, which should
  * last until nothing works on the body any more.
  */
 export const readSharedBody = (
@@ -24,13 +24,11 @@ export const readSharedBody = (
   limit: number,
   sender: Sender,
   room: Room,
-  { senders }: Capacity["Service"]
+  { senders, unfinished }: Capacity["Service"]
 ): Effect.Effect<Uint8Array, BodyFault | Busy, Scope.Scope> => {
   const read = readBody(request, limit, (most) => room.claim(sender.accountId, most))
   if (hasArrived(request)) return read
-  return Effect.acquireUseRelease(
-    Scope.make(),
-    (turn) => Effect.andThen(Scope.provide(senders.take(sender.id, 1), turn), read),
-    Scope.close
-  )
+  // A sender waits for its own turn first, so that one that sends too much takes none of what its account may.
+  const turns = Effect.andThen(senders.take(sender.id, 1), unfinished.take(sender.accountId, 1))
+  return Effect.acquireUseRelease(Scope.make(), (turn) => Effect.andThen(Scope.provide(turns, turn), read), Scope.close)
 }
