@@ -16,7 +16,8 @@ export interface Holding {
  * or whatever `total` is in. Three rules hold:
  *
  * - One account never has more than `perAccount`; whoever asks for more than that at once gets as much.
- * - One account never uses more than it leaves free for all others, so that there is always some room for who comes next.
+ * - One account never uses more than it leaves free for all others, so that there is some room for who comes next. Whoever
+ *   has none may have the last one, so that all of what is counted by ones is used.
  * - Requests of one account are served in order; those of other accounts don't wait for them.
  *
  * Whoever finds no room waits for as long as `patience`, and then fails with {@link Busy}. Take from rooms in one order
@@ -86,9 +87,15 @@ export const makeRoom = (options: {
     return true
   }
 
+  const hasRoom = (account: { readonly used: number }, more: number): boolean => {
+    const own = account.used + more
+    const left = total - used - more
+    return left >= 0 && (own <= 1 || own <= left)
+  }
+
   const grows = (part: Part, amount: number): boolean => {
     const more = amount - part.used
-    if (part.account.used + more > total - used - more) {
+    if (!hasRoom(part.account, more)) {
       // Were the oldest to wait too, parts that are all half there could wait for one another.
       favored ??= growing.values().next().value
       if (part !== favored) return false
@@ -192,7 +199,7 @@ export const makeRoom = (options: {
       const account = accounts.get(accountId) ?? { claimed: 0, used: 0 }
       const amount = Math.min(wanted, perAccount)
       if (account.claimed + amount > perAccount) return new Busy({ share: "account" })
-      return account.used + amount > total - used - amount ? new Busy({ share: "service" }) : undefined
+      return hasRoom(account, amount) ? undefined : new Busy({ share: "service" })
     },
     used: () => used
   }

@@ -56,6 +56,22 @@ describe("A shared room", () => {
     })
   )
 
+  it.effect("of things that are counted gives all, the last one to whoever has none, and no more", () =>
+    Effect.gen(function* () {
+      const room = make(10, 2)
+      for (const account of ["a", "a", "b", "b", "c", "c", "d", "d", "e"]) {
+        assert.isTrue((yield* begun(room.take(account, 1))).isGranted())
+      }
+      assert.deepStrictEqual([room.lacks("e", 1)?.share, room.lacks("f", 1)], ["service", undefined])
+      const second = yield* begun(room.take("e", 1))
+      assert.isFalse(second.isGranted())
+      const last = yield* begun(room.take("f", 1))
+      assert.isTrue(last.isGranted())
+      assert.isFalse((yield* begun(room.take("g", 1))).isGranted())
+      assert.strictEqual(room.lacks("g", 1)?.share, "service")
+    })
+  )
+
   it.effect("serves other accounts while one waits for its own share", () =>
     Effect.gen(function* () {
       const room = make(100, 30)
