@@ -32,8 +32,6 @@ export interface Room {
   readonly count: (accountId: string, amount: number) => Effect.Effect<Holding, never, Scope.Scope>
   /** Why there is no room for `amount` at once; undefined where there is. */
   readonly lacks: (accountId: string, amount: number) => Busy | undefined
-  /** What of the room is used now. */
-  readonly used: () => number
 }
 
 interface Account {
@@ -200,7 +198,6 @@ export const makeRoom = (options: {
       const amount = Math.min(wanted, perAccount)
       if (account.claimed + amount > perAccount) return new Busy({ share: "account" })
       return hasRoom(account, amount) ? undefined : new Busy({ share: "service" })
-    },
-    used: () => used
+    }
   }
 }

@@ -34,11 +34,25 @@ const changedAccount = Effect.gen(function* () {
   return { accountId, apiKey, token, id, view }
 })
 
-const untilUnused = Effect.gen(function* () {
+const mib = 1_048_576
+/** What an account may have at once of the room for answers: half of it all. */
+const share = 112 * mib
+
+/** Waits until the account holds room for an answer or an export. */
+const untilHeld = Effect.fnUntraced(function* (accountId: string) {
   const { answers, exports } = yield* Capacity
   yield* Effect.repeat(
-    Effect.sync(() => answers.used() + exports.used()),
-    { until: (used) => used === 0, schedule: Schedule.spaced("20 millis") }
+    Effect.sync(() => answers.lacks(accountId, share) ?? exports.lacks(accountId, 2)),
+    { until: (lacks) => lacks !== undefined, schedule: Schedule.spaced("1 millis") }
+  )
+})
+
+/** Waits until the account holds none any more, nor anybody else any for answers. */
+const untilUnused = Effect.fnUntraced(function* (accountId: string) {
+  const { answers, exports } = yield* Capacity
+  yield* Effect.repeat(
+    Effect.sync(() => answers.lacks(accountId, share) ?? exports.lacks(accountId, 2)),
+    { until: (lacks) => lacks === undefined, schedule: Schedule.spaced("20 millis") }
   )
 })
 
@@ -55,7 +69,7 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
         const large = "/v1/big?limit=100"
         yield* Effect.scoped(
           Effect.gen(function* () {
-            yield* answers.count(accountId, 112 * 1_048_576)
+            yield* answers.count(accountId, share)
             const refused = yield* request("GET", large, { key })
             assert.strictEqual(refused.status, 503)
             assert.include(bodyOf<{ detail: string }>(refused).detail, "Too many large answers to this account")
@@ -85,7 +99,7 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
           })
         yield* Effect.scoped(
           Effect.gen(function* () {
-            yield* answers.count(mine.accountId, 112 * 1_048_576)
+            yield* answers.count(mine.accountId, share)
             assert.deepStrictEqual(yield* asked(mine), [503, true, 503])
             assert.deepStrictEqual(yield* asked(other), [200, false, 200])
           })
@@ -93,18 +107,17 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
         assert.deepStrictEqual(yield* asked(mine), [200, false, 200])
         const restored = yield* request("POST", `${mine.view}/restore`, { body: '{"version":1}' })
         assert.strictEqual(restored.status, 200, restored.text)
-        yield* untilUnused
+        yield* untilUnused(mine.accountId)
       })
     )
 
     it.effect("give their room back once their readers are gone", () =>
       Effect.gen(function* () {
-        const { apiKey: key } = yield* fullAccount(2)
+        const { accountId, apiKey: key } = yield* fullAccount(2)
         const readers = yield* Effect.forEach([1, 2], () => openUnread("/v1/big?limit=200", key))
-        const { answers } = yield* Capacity
-        yield* Effect.repeat(Effect.sync(answers.used), { until: (used) => used > 0 })
+        yield* untilHeld(accountId)
         for (const reader of readers) reader.destroy()
-        yield* untilUnused
+        yield* untilUnused(accountId)
       })
     )
   }
@@ -113,12 +126,15 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
 layer(serviceLayer(), { excludeTestServices: true })("Large answers to one account", (it) => {
   it.effect("that are asked for at once are made one after another within its share, and all come whole", () =>
     Effect.gen(function* () {
-      const { apiKey: key } = yield* fullAccount(2)
+      const { accountId, apiKey: key } = yield* fullAccount(2)
       const { answers } = yield* Capacity
-      let most = 0
+      let [isHeld, isLeft] = [false, true]
       const watch = Effect.forever(
         Effect.andThen(
-          Effect.sync(() => void (most = Math.max(most, answers.used()))),
+          Effect.sync(() => {
+            isHeld ||= answers.lacks(accountId, share - 30 * mib) !== undefined
+            isLeft &&= answers.lacks("another account", 40 * mib) === undefined
+          }),
           Effect.sleep("1 millis")
         )
       )
@@ -133,9 +149,9 @@ layer(serviceLayer(), { excludeTestServices: true })("Large answers to one accou
           200
         )
       }
-      assert.isAbove(most, 30_000_000)
-      assert.isAtMost(most, 150_000_000)
-      yield* untilUnused
+      assert.isTrue(isHeld, "room was held")
+      assert.isTrue(isLeft, "there was always some for another account")
+      yield* untilUnused(accountId)
     })
   )
 })
@@ -152,9 +168,10 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(LeastPace, pace))), { excl
     for (const path of ["/v1/big?limit=300", "/v1/_export"]) {
       it.effect(`breaks off an answer that is not read (${path}), and gives its room back`, () =>
         Effect.gen(function* () {
-          const { apiKey: key } = yield* fullAccount(3)
+          const { accountId, apiKey: key } = yield* fullAccount(3)
           const reader = yield* openUnread(path, key)
-          yield* untilUnused.pipe(Effect.delay("100 millis"))
+          yield* untilHeld(accountId)
+          yield* untilUnused(accountId)
           const received = yield* untilClosed(reader)
           assert.match(received, /^HTTP\/1\.1 200 /)
           const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
