@@ -60,13 +60,12 @@ export const authorizeQuery = (
     response_type: "code",
     client_id: client.client_id,
     redirect_uri: callback,
-    state: "a state",
     code_challenge: challenge,
     code_challenge_method: "S256",
+    state: "a state",
     ...changes
   }
   for (const [name, value] of Object.entries(all)) if (value !== undefined) query.set(name, value)
-  // A plus is a plus in a query of OAuth.
   return query.toString().replaceAll("+", "%20")
 }
 

@@ -2,7 +2,7 @@ import { Data, Effect } from "effect"
 import { Settings } from "../Config.ts"
 import type { Client } from "./Client.ts"
 import { Clients } from "./Clients.ts"
-import { maxParameters, readQuery, writeQuery } from "./OAuthParameters.ts"
+import { maxParameters, readQuery, stateOf, writeQuery } from "./OAuthParameters.ts"
 import { isChallenge } from "./Pkce.ts"
 import { registeredRedirect } from "./RedirectUris.ts"
 import { isOurResource } from "./Resource.ts"
@@ -17,6 +17,7 @@ export interface AuthorizationRequest {
   readonly redirectUri: string
   /** As the client gave it; undefined where it left it out. */
   readonly givenRedirectUri: string | undefined
+  /** As it is spelled in the query, and goes back. */
   readonly state: string | undefined
   readonly codeChallenge: string
   readonly scope: string
@@ -106,13 +107,13 @@ export const checkAuthorization = Effect.fn("checkAuthorization")(function* (tex
     return yield* new PageRefusal({ detail: `The address may have ${maxParameters} parameters.` })
   }
   const { client, given, redirectUri } = yield* recipient(query, ip)
-  const state = query.get("state") ?? undefined
+  const state = stateOf(text)
   for (const check of checks) {
     const fault = check(query, baseUrl)
     if (fault !== undefined) return yield* new RedirectRefusal({ redirectUri, state, ...fault })
   }
   const request: AuthorizationRequest = {
-    query: writeQuery(query),
+    query: writeQuery(query, state),
     client,
     redirectUri,
     givenRedirectUri: given,
@@ -124,8 +125,8 @@ export const checkAuthorization = Effect.fn("checkAuthorization")(function* (tex
 })
 
 /** The address that takes an answer to the client, which is named byte for byte as it is registered. */
-export const answerTo = (redirectUri: string, answer: Readonly<Record<string, string | undefined>>): string => {
-  const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(answer)) if (value !== undefined) parameters.set(name, value)
-  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${writeQuery(parameters)}`
-}
+export const answerTo = (
+  redirectUri: string,
+  answer: Readonly<Record<string, string>>,
+  state: string | undefined
+): string => `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${writeQuery(new URLSearchParams(answer), state)}`

@@ -83,16 +83,18 @@ export const AuthorizeRoutes = HttpRouter.use(
       )
     })
 
-    const addressOf = (redirectUri: string, parameters: Readonly<Record<string, string | undefined>>) =>
-      answerTo(redirectUri, { ...parameters, iss: settings.baseUrl })
+    type Asking = Pick<AuthorizationRequest, "redirectUri" | "state">
+
+    const addressOf = ({ redirectUri, state }: Asking, parameters: Readonly<Record<string, string>>) =>
+      answerTo(redirectUri, { ...parameters, iss: settings.baseUrl }, state)
 
     /** Leads the browser back to the client. */
-    const answer = (redirectUri: string, parameters: Readonly<Record<string, string | undefined>>) =>
+    const answer = (asking: Asking, parameters: Readonly<Record<string, string>>) =>
       HttpServerResponse.empty({
         // The form that was posted is not posted on.
         status: 303,
         headers: {
-          location: addressOf(redirectUri, parameters),
+          location: addressOf(asking, parameters),
           "referrer-policy": "no-referrer"
         }
       })
@@ -101,15 +103,15 @@ export const AuthorizeRoutes = HttpRouter.use(
       const record = yield* CurrentRequest
       switch (refusal._tag) {
         case "RedirectRefusal": {
-          const { description, error, redirectUri, state } = refusal
+          const { description, error, redirectUri } = refusal
           record.code = error
-          const parameters = { error, error_description: description, state }
+          const parameters = { error, error_description: description }
           // Anybody may register an address. Nobody is led there without having seen it and said so (RFC 9700 section
           // 4.11.2); what listens on the person's own machine is reached by the programs there anyway.
-          if (isLoopbackRedirect(redirectUri)) return answer(redirectUri, parameters)
+          if (isLoopbackRedirect(redirectUri)) return answer(refusal, parameters)
           const html = returnErrorPage({
             returnsTo: placeOf(redirectUri),
-            href: addressOf(redirectUri, parameters),
+            href: addressOf(refusal, parameters),
             detail: description
           })
           return flowPage(html, 400)
@@ -167,11 +169,11 @@ export const AuthorizeRoutes = HttpRouter.use(
           record.code = "invalid_request"
           return errorPage(400, "This form is not the one you were shown", "Nothing was allowed.", startAgain)
         }
-        const { client, codeChallenge, givenRedirectUri, redirectUri, scope, state } = asked
+        const { client, codeChallenge, givenRedirectUri, scope } = asked
         if (form.success.get("decision") !== "allow") {
           const error = "access_denied"
           record.code = error
-          return answer(redirectUri, { error, error_description: "The person did not allow it.", state })
+          return answer(asked, { error, error_description: "The person did not allow it." })
         }
         const chosen = choiceOf(form.success)
         const grant = grantOf(chosen)
@@ -186,7 +188,7 @@ export const AuthorizeRoutes = HttpRouter.use(
           scope,
           grant: grant.success
         })
-        return answer(redirectUri, { code, state })
+        return answer(asked, { code })
       })
     )
 

@@ -13,7 +13,7 @@ export interface ConsentChoice {
 }
 
 export interface ConsentInput {
-  /** The query of the `/authorize` request, as it came. */
+  /** The query of the `/authorize` request. */
   readonly query: string
   readonly proof: string
   /** `documentHost` is the host whose document describes the client, if one does. */

@@ -6,7 +6,6 @@ import {
   callback,
   decide,
   exchange,
-  hiddenField,
   newClient,
   newCode,
   newPerson,
@@ -133,39 +132,6 @@ layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", 
           assertPage(posted, place)
         }
       })
-  )
-
-  it.effect("31 is read by RFC 3986: a raw plus in state and address is a plus, in answers too", () =>
-    Effect.gen(function* () {
-      const redirect_uri = "http://127.0.0.1/cb?a=1+2"
-      const client = yield* newClient({ redirect_uris: [redirect_uri] })
-      const person = yield* newPerson
-      const plain = authorizeQuery(client, challenge, { redirect_uri: undefined, state: undefined })
-      const query = `${plain}&redirect_uri=http://127.0.0.1/cb?a=1+2&state=wXy+abc==`
-      for (const answer of [
-        yield* decide(person, query),
-        yield* decide(person, query, { decision: "deny" }),
-        yield* openAuthorize(`${query}&response_mode=fragment`)
-      ]) {
-        const location = answer.headers.get("location") ?? ""
-        assert.isTrue(location.startsWith(`${redirect_uri}&`), location)
-        assert.include(location, "state=wXy%2Babc%3D%3D")
-        assert.strictEqual(answerOf(answer).get("state"), "wXy+abc==")
-      }
-      const signIn = yield* openAuthorize(query)
-      assert.include(hiddenField(signIn, "return_to"), "state=wXy%2Babc%3D%3D")
-    })
-  )
-
-  it.effect("31 in form encoding, as the official clients write it, keeps the blanks and pluses of its state", () =>
-    Effect.gen(function* () {
-      const client = yield* newClient()
-      const person = yield* newPerson
-      for (const state of ["the state", "1+1 = 2", " ", "~a*b!(c)'d"]) {
-        const query = authorizeQuery(client, challenge, { state })
-        assert.strictEqual(answerOf(yield* decide(person, query)).get("state"), state)
-      }
-    })
   )
 
   it.effect("31 may have its scopes apart by pluses, as forms have blanks", () =>
