@@ -5,6 +5,7 @@ import { randomFrom, pick, type Random } from "../domain/json/RandomJson.ts"
 import { DatabaseUrl } from "../support/Database.ts"
 import { countersFault } from "../support/ModelRun.ts"
 import { residentMegabytes } from "../support/Memory.ts"
+import { localHeadersOf } from "../support/LocalSecrets.ts"
 import { serviceLayer } from "../support/TestService.ts"
 import { makeInstance, type Instance } from "./Instances.ts"
 import { play, type Totals } from "./Load.ts"
@@ -36,7 +37,9 @@ interface HeapSample {
 const heapOf = ({ process, url }: Instance) =>
   Effect.promise(async () => {
     globalThis.process.kill(process().pid, "SIGUSR2")
-    const answer = await fetch(`${url}/metrics`).catch(() => undefined)
+    // While it starts anew there is no secret yet.
+    const ask = async () => fetch(`${url}/metrics`, { headers: localHeadersOf(url) })
+    const answer = await ask().catch(() => undefined)
     const found = /^agent_memory_process_heap_used_bytes\S* (\S+)$/m.exec((await answer?.text()) ?? "")
     return found === null ? undefined : Number(found[1])
   })

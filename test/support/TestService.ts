@@ -105,5 +105,10 @@ export const request = Effect.fnUntraced(function* (
   })
 })
 
+/** The metrics, as whoever started the service reads them. */
+export const metricsText = Effect.flatMap(localHeaders, (headers) => request("GET", "/metrics", { headers })).pipe(
+  Effect.map(({ text }) => text)
+)
+
 /** The answer's body as plain values, for tests that don't look at exactness. */
 export const bodyOf = <A = Record<string, unknown>>(answer: Answer): A => JSON.parse(answer.text) as A

@@ -154,7 +154,7 @@ export const telemetrySettings = {
   }),
   metricsToken: setting("METRICS_TOKEN", {
     meaning:
-      "The bearer token of `GET /metrics`. Without it, that is open to this machine where both `BASE_URL` and `HOST` are loopback, and off elsewhere.",
+      "The bearer token of `GET /metrics`. Without it, that is for whoever has the start secret of a service in local mode, and off elsewhere.",
     parse: (text) =>
       /^[\x21-\x7e]+$/.test(text)
         ? Option.some(Option.some(Redacted.make(text, { label: "METRICS_TOKEN" })))

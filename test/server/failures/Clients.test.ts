@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Socket } from "node:net"
 import { within } from "../../support/OwnTime.ts"
 import { opened } from "../../support/RawConnections.ts"
-import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import { bodyOf, metricsText, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 /** What the service sends on a connection until it ends it, or until it has sent a whole head. */
 const received = (socket: Socket) =>
@@ -27,7 +27,7 @@ const count = (key: string, table: string) =>
 const settled = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const isIdle = Effect.gen(function* () {
-    const { text } = yield* request("GET", "/metrics")
+    const text = yield* metricsText
     const lines = ["http_requests_in_flight 1", "write_queue_length 0", "database_operations_in_flight 0"]
     if (!lines.every((line) => text.includes(`\nagent_memory_${line}\n`))) return false
     const open = yield* sql`

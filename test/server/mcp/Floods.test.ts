@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Metric, Schedule } from "effect"
 import { newConnection } from "../../support/Mcp.ts"
 import { callMcp } from "../../support/OAuth.ts"
-import { bodyOf, request, serviceLayer } from "../../support/TestService.ts"
+import { bodyOf, metricsText, request, serviceLayer } from "../../support/TestService.ts"
 import type { Failed } from "./Messages.ts"
 
 const limited = { LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "20", TRUSTED_PROXIES: "127.0.0.1" }
@@ -40,7 +40,7 @@ layer(serviceLayer(limited).pipe(Layer.provideMerge(Layer.sync(Metric.MetricRegi
           (yield* request("GET", "/v1/t/count", { headers: { "x-forwarded-for": "203.0.113.1" } })).status,
           401
         )
-        const { text } = yield* request("GET", "/metrics")
+        const text = yield* metricsText
         assert.match(text, /rate_limit_verdicts_total\{class="flood",verdict="admitted"\} 21$/m)
         assert.match(text, /rate_limit_verdicts_total\{class="flood",verdict="limited"\} 3$/m)
       })

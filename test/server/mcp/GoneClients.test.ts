@@ -5,7 +5,7 @@ import { connect } from "node:net"
 import { Terminal } from "../../support/Captured.ts"
 import { DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { done, newConnection } from "../../support/Mcp.ts"
-import { BaseUrl, request, serviceLayer } from "../../support/TestService.ts"
+import { BaseUrl, metricsText, serviceLayer } from "../../support/TestService.ts"
 import { meta, protocolVersion, rpc } from "./Messages.ts"
 import { within } from "../../support/OwnTime.ts"
 
@@ -93,7 +93,7 @@ layer(
   it.effect("27 P13 its write is dropped before its turn, and finished once begun; others go on", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()
-      const queued = Effect.map(request("GET", "/metrics"), ({ text }) => /write_queue_length 1$/m.test(text))
+      const queued = Effect.map(metricsText, (text) => /write_queue_length 1$/m.test(text))
       yield* withRowsLocked(
         Effect.gen(function* () {
           const first = yield* begin(token, "add", { table: "t", row: { n: 1 } })

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { DatabaseUrl, poolOf } from "../../support/Database.ts"
 import { newConnection } from "../../support/Mcp.ts"
 import { call, startService, type Reply, type ServiceProcess } from "../../support/ServiceProcess.ts"
+import { localHeadersOf } from "../../support/LocalSecrets.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { rpc } from "./Messages.ts"
 
@@ -68,7 +69,9 @@ layer(serviceLayer(), { excludeTestServices: true, timeout })("Instances", (it) 
             )
             // They wait for the lock or for their turn; the one request more asks for this count.
             yield* Effect.repeat(
-              Effect.map(call(`${first.url}/metrics`), ({ text }) => /requests_in_flight 51$/m.test(text)),
+              Effect.map(call(`${first.url}/metrics`, { headers: localHeadersOf(first.url) }), ({ text }) =>
+                /requests_in_flight 51$/m.test(text)
+              ),
               { until: (isSo) => isSo, schedule: Schedule.spaced("20 millis") }
             ).pipe(Effect.timeout("30 seconds"))
             yield* first.signal("SIGTERM")

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { newConnection, rpcOf } from "../../support/Mcp.ts"
-import { bodyOf, request, serviceLayer, type Answer } from "../../support/TestService.ts"
+import { bodyOf, metricsText, serviceLayer, type Answer } from "../../support/TestService.ts"
 import { meta, protocolVersion, rpc, send, sendModern, type Failed } from "./Messages.ts"
 
 const assertFails = (answer: Answer, status: number, code: number) => {
@@ -129,7 +129,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The modern wire", (it) => 
         Array.from({ length: 50 }, () => listen),
         { concurrency: 10, discard: true }
       ).pipe(Effect.timeout("10 seconds"))
-      const { text } = yield* request("GET", "/metrics")
+      const text = yield* metricsText
       // The request for the metrics itself.
       assert.match(text, /^agent_memory_http_requests_in_flight 1$/m)
     })

@@ -3,7 +3,7 @@ import { Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import { otlpCollector, Terminal } from "../../support/Captured.ts"
 import { callTool, done, newConnection, rpcOf } from "../../support/Mcp.ts"
-import { request, serviceLayer } from "../../support/TestService.ts"
+import { metricsText, serviceLayer } from "../../support/TestService.ts"
 import { initialize, rpc, send, sendModern, type Failed } from "./Messages.ts"
 
 const takeLines = Effect.map(Terminal, ({ lines }) =>
@@ -63,7 +63,7 @@ layer(
         "mcp.ping",
         "mcp.several"
       ])
-      const { text } = yield* request("GET", "/metrics")
+      const text = yield* metricsText
       assert.include(text, 'agent_memory_http_requests_total{operation="mcp.initialize",status="200"} 1')
       assert.notInclude(text, "wombat")
     })

@@ -5,7 +5,7 @@ import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { otlpCollector, Terminal } from "../../support/Captured.ts"
 import { callTool, callToolText, newConnection } from "../../support/Mcp.ts"
 import { storedText } from "../../support/StoredText.ts"
-import { bodyOf, localSecret, request, serviceLayer } from "../../support/TestService.ts"
+import { bodyOf, localSecret, metricsText, request, serviceLayer } from "../../support/TestService.ts"
 import { makeLinks } from "../links/LinkCalls.ts"
 import { operations, type Sample } from "../wire/Operations.ts"
 import { jsonOf, wire } from "../wire/Wire.ts"
@@ -91,7 +91,7 @@ const useEverything = Effect.gen(function* () {
   answers.push(failed.text)
   answers.push((yield* callTool(token, "add", { table: "notes", row: { text: marker } })).content[0]!.text)
   yield* sql`DROP TRIGGER refuse ON rows`
-  answers.push((yield* request("GET", "/metrics")).text)
+  answers.push(yield* metricsText)
   return { answers, secrets, stored: yield* storedText, lines: (yield* Terminal).lines }
 })
 

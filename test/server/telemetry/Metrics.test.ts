@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import { readFileSync } from "node:fs"
 import * as Metrics from "../../../src/server/telemetry/Metrics.ts"
-import { newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import { localHeaders, localSecret, metricsText, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 /** The service with metrics of its own. */
 const service = (variables: Record<string, string> = {}) =>
@@ -13,8 +13,6 @@ const publicService = {
   MAIL_TO_STDOUT: "true"
 }
 
-const metricsText = Effect.map(request("GET", "/metrics"), ({ text }) => text)
-
 const valueOf = (text: string, series: string): number => {
   const line = text.split("\n").find((line) => line.startsWith(`${series} `))
   return line === undefined ? 0 : Number(line.slice(series.length + 1))
@@ -22,14 +20,32 @@ const valueOf = (text: string, series: string): number => {
 
 describe("GET /metrics", () => {
   it.layer(service())("on a service for this machine alone", (it) => {
-    it.effect("is open, in Prometheus' text format", () =>
+    it.effect("is open to whoever has the start secret, in Prometheus' text format", () =>
       Effect.gen(function* () {
-        const answer = yield* request("GET", "/metrics")
+        const headers = yield* localHeaders
+        const answer = yield* request("GET", "/metrics", { headers })
         assert.strictEqual(answer.status, 200)
         assert.strictEqual(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
         assert.match(answer.text, /^# HELP agent_memory_build_info .+\n# TYPE agent_memory_build_info gauge$/m)
-        assert.strictEqual((yield* request("HEAD", "/metrics")).status, 200)
-        assert.strictEqual((yield* request("POST", "/metrics")).status, 405)
+        assert.strictEqual((yield* request("HEAD", "/metrics", { headers })).status, 200)
+        assert.strictEqual((yield* request("POST", "/metrics", { headers })).status, 405)
+      })
+    )
+
+    it.effect("is closed to everybody else, who may come by a proxy that looks like this machine", () =>
+      Effect.gen(function* () {
+        const secret = yield* localSecret
+        const strangers: ReadonlyArray<Record<string, string>> = [
+          {},
+          { "x-local-secret": secret.slice(0, -1) },
+          { "x-local-secret": secret, "x-forwarded-for": "203.0.113.7" },
+          { authorization: `Bearer ${secret}` }
+        ]
+        for (const headers of strangers) {
+          const answer = yield* request("GET", "/metrics", { headers })
+          assert.strictEqual(answer.status, 401, JSON.stringify(headers))
+          assert.notInclude(answer.text, "agent_memory_")
+        }
       })
     )
 
@@ -112,20 +128,29 @@ describe("GET /metrics", () => {
   })
 
   it.layer(service({ METRICS_TOKEN: "correct-horse" }))("with a token on this machine", (it) => {
-    it.effect("is for whoever shows it, too", () =>
+    it.effect("is for whoever shows it, and the start secret opens nothing", () =>
       Effect.gen(function* () {
-        assert.strictEqual((yield* request("GET", "/metrics")).status, 401)
+        const headers = yield* localHeaders
+        assert.strictEqual((yield* request("GET", "/metrics", { headers })).status, 401)
+        const authorization = "Bearer correct-horse"
+        assert.strictEqual((yield* request("GET", "/metrics", { headers: { authorization } })).status, 200)
       })
     )
   })
 
-  it.layer(service(publicService))("on a public service without a token", (it) => {
-    it.effect("does not exist", () =>
-      Effect.gen(function* () {
-        const answer = yield* request("GET", "/metrics", { headers: { authorization: "Bearer x" } })
-        assert.strictEqual(answer.status, 404)
-        assert.strictEqual(JSON.parse(answer.text).code, "not_found")
-      })
-    )
-  })
+  const others = {
+    "a public service": publicService,
+    "a service for this machine that sends real mail": { SMTP_URL: "smtp://127.0.0.1:9" }
+  }
+  for (const [what, variables] of Object.entries(others)) {
+    it.layer(service(variables))(`on ${what} without a token`, (it) => {
+      it.effect("does not exist", () =>
+        Effect.gen(function* () {
+          const answer = yield* request("GET", "/metrics", { headers: { authorization: "Bearer x" } })
+          assert.strictEqual(answer.status, 404)
+          assert.strictEqual(JSON.parse(answer.text).code, "not_found")
+        })
+      )
+    })
+  }
 })

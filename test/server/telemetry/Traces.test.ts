@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { otlpCollector, Terminal, type Span } from "../../support/Captured.ts"
-import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import { bodyOf, metricsText, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 /** Runs the service to its end, when all that it has to tell is sent. */
 const withService = <A, E, R, S, F>(layer: Layer.Layer<S, F>, effect: Effect.Effect<A, E, R>) =>
@@ -143,7 +143,7 @@ describe("What the service tells about itself", () => {
           }
           yield* send("GET", "/v1/plans", { key: `${key}x` })
           yield* send("DELETE", `/v1/_keys/${key}`, { key })
-          answers.push((yield* request("GET", "/metrics")).text)
+          answers.push(yield* metricsText)
           return { answers, lines: (yield* Terminal).lines }
         })
       )

@@ -96,7 +96,7 @@ for (const [name, { isThere, open }] of Object.entries(proxies)) {
       return yield* Effect.provideService(effect, BaseUrl, { url: yield* open(url) })
     }, Effect.scoped)
 
-    test(`P45 nobody without the start secret is shown a link or a code${isThere ? "" : " (needs nginx)"}`, () =>
+    test(`P45 nobody without the start secret is shown a link, a code or the metrics${isThere ? "" : " (needs nginx)"}`, () =>
       Effect.gen(function* () {
         const secret = yield* localSecret
         const strangers: ReadonlyArray<Record<string, string>> = [
@@ -113,6 +113,7 @@ for (const [name, { isThere, open }] of Object.entries(proxies)) {
             for (const secret of secrets) assert.notInclude(`${JSON.stringify(headers)}\n${text}`, secret)
           }
           assert.deepStrictEqual(Object.keys(jsonOf(answers[0]!)), ["ok", "expires_at"])
+          assert.notInclude((yield* through(wire("GET", "/metrics", { headers }))).text, "agent_memory_")
         }
       }))
 
