@@ -1,26 +1,25 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { Unavailable } from "../../domain/Problem.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
 import { accessTokenPrefix, accountOfToken, refreshTokenPrefix } from "../../domain/Token.ts"
-import type { AccountId } from "../../domain/Account.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
 import { LastUses } from "../keys/LastUses.ts"
-import { makeRoom } from "../capacity/Room.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { Tokens } from "../Tokens.ts"
 import { CodesRepo } from "./CodesRepo.ts"
 import { ConnectionsRepo } from "./ConnectionsRepo.ts"
 import { makeAuthorizationCodeGrant } from "./grants/AuthorizationCode.ts"
 import { makeRefreshTokenGrant } from "./grants/RefreshToken.ts"
+import { makeTurns } from "./grants/Turns.ts"
 import { TokensRepo } from "./TokensRepo.ts"
 
 /** The tokens that clients hold: an access token for an hour, a refresh token for 90 days, kept as SHA-256 only. */
 export class ClientTokens extends Context.Service<
   ClientTokens,
   {
-    readonly exchangeCode: Effect.Success<typeof makeAuthorizationCodeGrant>
-    readonly refresh: Effect.Success<typeof makeRefreshTokenGrant>
+    readonly exchangeCode: Effect.Success<ReturnType<typeof makeAuthorizationCodeGrant>>
+    readonly refresh: Effect.Success<ReturnType<typeof makeRefreshTokenGrant>>
     /**
      * Gives a token back (RFC 7009): with a refresh token its whole connection ends. Another client's token stays as it
      * is, and is not told from an unknown one.
@@ -38,17 +37,6 @@ export class ClientTokens extends Context.Service<
       const repo = yield* TokensRepo
       const tokens = yield* Tokens
 
-      // One account's exchanges wait for one another in the database, each with a connection to it that others need.
-      const turns = makeRoom({ total: 8, perAccount: 1, patience: "2 seconds" })
-      const inTurn = <A, E>(accountId: Option.Option<AccountId>, exchange: Effect.Effect<A, E>) =>
-        Option.isNone(accountId)
-          ? exchange
-          : Effect.scoped(Effect.andThen(turns.take(accountId.value, 1), exchange)).pipe(
-              Effect.catchTag("Busy", () =>
-                Effect.fail(new Unavailable({ detail: "Too many tokens of this account are asked for at once." }))
-              )
-            )
-
       const revoke = Effect.fn("ClientTokens.revoke")(function* (input: {
         readonly clientId: string
         readonly token: string
@@ -64,12 +52,11 @@ export class ClientTokens extends Context.Service<
         else yield* connections.revoke(accountId.value, found.value.connectionId)
       }, transact(sql))
 
-      const exchangeCode = yield* makeAuthorizationCodeGrant
-      const refresh = yield* makeRefreshTokenGrant
+      const inTurn = makeTurns()
 
       return ClientTokens.of({
-        exchangeCode: (request) => inTurn(accountOfToken(request.code), exchangeCode(request)),
-        refresh: (request) => inTurn(accountOfToken(request.refreshToken, refreshTokenPrefix), refresh(request)),
+        exchangeCode: yield* makeAuthorizationCodeGrant(inTurn),
+        refresh: yield* makeRefreshTokenGrant(inTurn),
         revoke,
         prune: repo.prune
       })

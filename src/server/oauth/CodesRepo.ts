@@ -33,6 +33,8 @@ export class CodesRepo extends Context.Service<
   CodesRepo,
   {
     readonly insert: (code: AllowedCode & { readonly hash: Uint8Array }) => Effect.Effect<void, Unavailable>
+    /** Whether there is a code of this hash, waiting for nobody. */
+    readonly isKnown: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<boolean, Unavailable>
     /** Finds a code, and makes others who show it wait until the transaction ends. */
     readonly lock: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<Option.Option<FoundCode>, Unavailable>
     readonly spend: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<void, Unavailable>
@@ -55,6 +57,11 @@ export class CodesRepo extends Context.Service<
             ${tables === null ? null : texts(tables)}::text[], now, now + interval '60 seconds'
           FROM memory_now() AS now
         `
+      }, refine)
+
+      const isKnown = Effect.fn("CodesRepo.isKnown")(function* (accountId: AccountId, hash: Uint8Array) {
+        const found = yield* sql`SELECT FROM oauth_codes WHERE account_id = ${accountId} AND code_hash = ${hash}`
+        return found.length > 0
       }, refine)
 
       const lock = Effect.fn("CodesRepo.lock")(function* (accountId: AccountId, hash: Uint8Array) {
@@ -117,7 +124,7 @@ export class CodesRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return CodesRepo.of({ insert, lock, spend, prune })
+      return CodesRepo.of({ insert, isKnown, lock, spend, prune })
     })
   )
 }

@@ -41,6 +41,8 @@ export class TokensRepo extends Context.Service<
   TokensRepo,
   {
     readonly insert: (tokens: NewTokens) => Effect.Effect<void, Unavailable>
+    /** Whether there is a token of this hash, waiting for nobody. */
+    readonly isKnown: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<boolean, Unavailable>
     readonly lock: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<Option.Option<LockedToken>, Unavailable>
     readonly remove: (accountId: AccountId, hash: Uint8Array) => Effect.Effect<void, Unavailable>
     /** Removes tokens that are over, at most so many; gives how many. */
@@ -62,6 +64,11 @@ export class TokensRepo extends Context.Service<
             (${tokens.refreshHash}::bytea, 'refresh', interval '90 days')
           ) AS token (hash, kind, life), (SELECT memory_now() AS now OFFSET 0) AS clock
         `
+      }, refine)
+
+      const isKnown = Effect.fn("TokensRepo.isKnown")(function* (accountId: AccountId, hash: Uint8Array) {
+        const found = yield* sql`SELECT FROM oauth_tokens WHERE account_id = ${accountId} AND token_hash = ${hash}`
+        return found.length > 0
       }, refine)
 
       const lock = Effect.fn("TokensRepo.lock")(function* (accountId: AccountId, hash: Uint8Array) {
@@ -123,7 +130,7 @@ export class TokensRepo extends Context.Service<
         return removed[0]!.count
       }, refine)
 
-      return TokensRepo.of({ insert, lock, remove, prune })
+      return TokensRepo.of({ insert, isKnown, lock, remove, prune })
     })
   )
 }

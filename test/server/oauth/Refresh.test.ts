@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
 import { setClock } from "../../support/Database.ts"
 import {
   assertRefused,
@@ -106,6 +107,32 @@ layer(serviceLayer(), { excludeTestServices: true })("A refresh token", (it) => 
         assert.strictEqual(bodyOf(answer)["error"], "temporarily_unavailable")
         assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
       }
+    })
+  )
+
+  it.effect("35 is never kept waiting by codes and tokens that only name its account", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [person, client] = [yield* newPerson, yield* newClient()]
+      const { refresh_token } = yield* connect(person, client)
+      const forged = `${person.accountId}_${"x".repeat(43)}`
+      const waiting = sql`
+        SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      `
+      const refreshing = yield* Effect.gen(function* () {
+        yield* sql`LOCK TABLE connections IN ACCESS EXCLUSIVE MODE`
+        const refreshing = yield* Effect.forkScoped(refresh(client, refresh_token))
+        yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
+        // It has the account's turn, for as long as it waits for the lock.
+        for (const answer of [
+          yield* refresh(client, `svc_refresh_${forged}`),
+          yield* exchange(client, { code: forged, verifier: "v".repeat(43) })
+        ]) {
+          assertRefused(answer, 400, "invalid_grant")
+        }
+        return refreshing
+      }).pipe(sql.withTransaction)
+      tokensOf(yield* Fiber.join(refreshing))
     })
   )
 

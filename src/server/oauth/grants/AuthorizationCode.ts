@@ -1,5 +1,6 @@
 import { Effect, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import type { AccountId } from "../../../domain/Account.ts"
 import { accountOfToken } from "../../../domain/Token.ts"
 import { Notices } from "../../accounts/Notices.ts"
 import { Settings } from "../../Config.ts"
@@ -14,6 +15,7 @@ import { isChallengeOf } from "../Pkce.ts"
 import { isOurResource } from "../Resource.ts"
 import { TokensRepo } from "../TokensRepo.ts"
 import { issueTokens } from "./TokenAnswer.ts"
+import type { Turns } from "./Turns.ts"
 
 /** What the client sends: its id is authenticated already. */
 interface CodeRequest {
@@ -57,7 +59,7 @@ const checks: ReadonlyArray<Check> = [isOfClient, isFresh, hasRedirect, hasVerif
  * Exchanges a code for the first tokens of a new connection (RFC 6749 section 4.1.3, RFC 7636). A code works once; who
  * shows it again ends the connection that came of it, since one of the two stole it.
  */
-export const makeAuthorizationCodeGrant = Effect.gen(function* () {
+export const makeAuthorizationCodeGrant = Effect.fnUntraced(function* (inTurn: Turns) {
   const sql = yield* SqlClient.SqlClient
   const codes = yield* CodesRepo
   const connections = yield* ConnectionsRepo
@@ -69,10 +71,7 @@ export const makeAuthorizationCodeGrant = Effect.gen(function* () {
   const { baseUrl } = yield* Settings
 
   // A refusal is a value here: as a failure it would undo what it has changed.
-  const exchange = Effect.fnUntraced(function* (request: CodeRequest) {
-    const accountId = Option.getOrUndefined(accountOfToken(request.code))
-    if (accountId === undefined) return Result.fail(unknown())
-    const hash = yield* tokens.hash(request.code)
+  const exchange = Effect.fnUntraced(function* (accountId: AccountId, hash: Uint8Array, request: CodeRequest) {
     const code = Option.getOrUndefined(yield* codes.lock(accountId, hash))
     if (code === undefined) return Result.fail(unknown())
     if (code.isSpent) {
@@ -91,9 +90,13 @@ export const makeAuthorizationCodeGrant = Effect.gen(function* () {
   }, transact(sql))
 
   return Effect.fn("AuthorizationCodeGrant.exchange")(function* (request: CodeRequest) {
+    const accountId = Option.getOrUndefined(accountOfToken(request.code))
+    if (accountId === undefined) return yield* unknown()
+    const hash = yield* tokens.hash(request.code)
+    if (!(yield* codes.isKnown(accountId, hash))) return yield* unknown()
     // The connections that were used the longest ago may have to go.
-    yield* lastUses.write
-    const { answer, code } = yield* Effect.fromResult(yield* exchange(request))
+    const exchanging = Effect.andThen(lastUses.write, exchange(accountId, hash, request))
+    const { answer, code } = yield* Effect.fromResult(yield* inTurn(accountId, exchanging))
     yield* notices.appAdded(code.accountId, code.clientName)
     return answer
   })

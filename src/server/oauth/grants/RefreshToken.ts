@@ -1,5 +1,6 @@
 import { Effect, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import type { AccountId } from "../../../domain/Account.ts"
 import { accountOfToken, refreshTokenPrefix } from "../../../domain/Token.ts"
 import { SignInThrottle } from "../../accounts/SignInThrottle.ts"
 import { Settings } from "../../Config.ts"
@@ -12,6 +13,7 @@ import { isOurResource } from "../Resource.ts"
 import { isWider } from "../Scopes.ts"
 import { TokensRepo, type LockedToken } from "../TokensRepo.ts"
 import { issueTokens } from "./TokenAnswer.ts"
+import type { Turns } from "./Turns.ts"
 
 /** What the client sends: its id is authenticated already. */
 interface RefreshRequest {
@@ -50,7 +52,7 @@ const checks: ReadonlyArray<Check> = [isRefreshToken, isOfClient, isInForce, has
  * got, if they refresh at about the same time again. Whoever shows a token after that ends the connection, since somebody
  * else has used it.
  */
-export const makeRefreshTokenGrant = Effect.gen(function* () {
+export const makeRefreshTokenGrant = Effect.fnUntraced(function* (inTurn: Turns) {
   const sql = yield* SqlClient.SqlClient
   const connections = yield* ConnectionsRepo
   const repo = yield* TokensRepo
@@ -60,10 +62,7 @@ export const makeRefreshTokenGrant = Effect.gen(function* () {
   const { baseUrl } = yield* Settings
 
   // A refusal is a value here: as a failure it would undo what it has changed.
-  const exchange = Effect.fnUntraced(function* (request: RefreshRequest) {
-    const accountId = Option.getOrUndefined(accountOfToken(request.refreshToken, refreshTokenPrefix))
-    if (accountId === undefined) return Result.fail(unknown())
-    const hash = yield* tokens.hash(request.refreshToken)
+  const exchange = Effect.fnUntraced(function* (accountId: AccountId, hash: Uint8Array, request: RefreshRequest) {
     const token = Option.getOrUndefined(yield* repo.lock(accountId, hash))
     if (token === undefined) return Result.fail(unknown())
     for (const check of checks) {
@@ -85,6 +84,10 @@ export const makeRefreshTokenGrant = Effect.gen(function* () {
   }, transact(sql))
 
   return Effect.fn("RefreshTokenGrant.exchange")(function* (request: RefreshRequest) {
-    return yield* Effect.fromResult(yield* exchange(request))
+    const accountId = Option.getOrUndefined(accountOfToken(request.refreshToken, refreshTokenPrefix))
+    if (accountId === undefined) return yield* unknown()
+    const hash = yield* tokens.hash(request.refreshToken)
+    if (!(yield* repo.isKnown(accountId, hash))) return yield* unknown()
+    return yield* Effect.fromResult(yield* inTurn(accountId, exchange(accountId, hash, request)))
   })
 })
