@@ -34,7 +34,9 @@ const UsageLimits = Schema.Struct({
   verifies_per_ip_per_hour: count("Attempts to sign in of one client IP."),
   registrations_per_ip_per_hour: count("OAuth clients that one client IP registers."),
   mcp_requests_per_ip_per_minute: count("Requests to /mcp of one client IP, before anybody is signed in."),
-  anonymous_posts_per_ip_per_minute: count("Requests of one client IP to sign in or to connect an app.")
+  anonymous_posts_per_ip_per_minute: count(
+    "Requests of one client IP to sign in or to connect an app; as many with unknown keys, and with unknown links."
+  )
 }).annotate({ identifier: "UsageLimits", description: "The service's limits. Bytes are of UTF-8." })
 
 /** What an account holds, what it may hold, and what the asking key may still send at once. */

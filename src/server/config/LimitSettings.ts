@@ -82,7 +82,7 @@ export const requestLimits = {
   }),
   anonymousPostsPerIpPerMinute: integer("LIMIT_ANONYMOUS_POSTS_PER_IP_PER_MINUTE", 1200, [1, 100_000_000], {
     meaning:
-      "POSTs that need no credential, a minute from one address to each process: those of `/auth`, of OAuth, and the forms of the pages. Hosted agents share addresses."
+      "POSTs that need no credential, a minute from one address to each process: those of `/auth`, of OAuth, and the forms of the pages. As many requests may show keys that are unknown or revoked, and as many such links; beyond that, those that this process has not lately seen to be good are refused unasked. Hosted agents share addresses."
   }),
   requestBytes: integer("LIMIT_REQUEST_BYTES", 8 * mib, [1024, 256 * mib], {
     meaning:

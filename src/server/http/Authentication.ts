@@ -4,10 +4,12 @@ import { HttpEffect, HttpServerResponse } from "effect/http"
 import { Authentication, CallClass, CurrentKey } from "../../api/Authentication.ts"
 import * as Key from "../../domain/Key.ts"
 import { Unauthenticated } from "../../domain/Problem.ts"
+import { Settings } from "../Config.ts"
 import { rateLimited, rateLimitHeaders } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import { makeGuesses } from "./Guesses.ts"
 
 const unauthenticated = () => new Unauthenticated({ detail: "The API key is missing or not valid." })
 
@@ -23,6 +25,7 @@ export const AuthenticationLayer = Layer.effect(
     const limiter = yield* RateLimiter
     const digest = yield* Digest.Digest
     const utf8 = new TextEncoder()
+    const guess = makeGuesses(yield* Settings, "keys")
 
     return Authentication.of({
       bearer: (httpEffect, { credential, endpoint }) => {
@@ -32,7 +35,8 @@ export const AuthenticationLayer = Layer.effect(
           const accountId = Key.parse(text)
           if (Option.isNone(accountId)) return yield* unauthenticated()
           const hash = yield* Effect.orDie(digest.digest(Digest.sha256, utf8.encode(text)))
-          const admission = yield* limiter.admit({ accountId: accountId.value, hash, class: callClass })
+          const admitting = limiter.admit({ accountId: accountId.value, hash, class: callClass })
+          const admission = yield* guess(hash, admitting, ({ _tag }) => _tag !== "Unknown")
           yield* Metrics.rateLimitVerdict(callClass, admission._tag)
           if (admission._tag === "Unknown") return yield* unauthenticated()
           const headers = rateLimitHeaders(admission)

@@ -16,6 +16,8 @@ export const makeFloodLimit = (perMinute: number) => {
     ): { readonly _tag: "Admitted" } | { readonly _tag: "Limited"; readonly retryAfter: number } => {
       const { ahead, allowed } = buckets.take(address, pace, now)
       return allowed ? { _tag: "Admitted" } : { _tag: "Limited", retryAfter: Buckets.retryAfter(pace, ahead) }
-    }
+    },
+    /** Takes back that a request of an address was spent. */
+    giveBack: (address: string): void => buckets.giveBack(address, pace)
   }
 }

@@ -79,6 +79,11 @@ export const make = () => {
       return { allowed, ahead: ahead[0]!, now }
     },
     takeAll,
+    /** Puts a token back that was taken. */
+    giveBack: (bucket: string, { interval }: Pace): void => {
+      const before = full.get(bucket)
+      if (before !== undefined) full.set(bucket, before - interval / 1000)
+    },
     ahead: (bucket: string, now: Date): number => {
       advance(now.getTime())
       return aheadOf(bucket) / 1000

@@ -1,4 +1,4 @@
-import { Effect, Option, Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { invalid } from "../../domain/InvalidPlaces.ts"
@@ -10,6 +10,7 @@ import { Settings } from "../Config.ts"
 import { answer } from "../http/Answer.ts"
 import { bytesFault, encodingFault } from "../http/BodyFaults.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
+import { makeGuesses } from "../http/Guesses.ts"
 import { renderProblem, type Problem } from "../http/RenderProblem.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
@@ -21,6 +22,7 @@ import { Links } from "../links/Links.ts"
 import type { FoundLink } from "../links/LinksRepo.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
+import { Tokens } from "../Tokens.ts"
 import { linkGonePage, linkLaterPage, linkLimitedPage, linkOverPage, linkPage } from "./LinkPage.ts"
 import { contentSecurityPolicy, privatePageHeaders } from "./Page.ts"
 
@@ -80,14 +82,17 @@ export const LinkRoutes = HttpRouter.use(
     const random = yield* SecureRandom.SecureRandom
     const pulse = yield* DatabasePulse
     const capacity = yield* Capacity
-    const { limits } = yield* Settings
+    const tokens = yield* Tokens
+    const settings = yield* Settings
+    const { limits } = settings
+    const guess = makeGuesses(settings, "links")
     // White space and escapes make a body larger than the row that it is.
     const saveBytes = Math.min(limits.requestBytes, 4 * limits.rowBytes + 65_536)
 
     /** The link of an address, once a request of its class was spent of the link and its account. */
     const openedLink = Effect.fnUntraced(function* (side: "viewer" | "download", spends: RequestClass) {
       const { token = "" } = yield* HttpRouter.params
-      const found = yield* links.open(token)
+      const found = yield* guess(yield* tokens.hash(token), links.open(token), Option.isSome)
       if (Option.isNone(found) || found.value.isViewer !== (side === "viewer")) return yield* linkOver()
       const link = found.value
       const record = yield* CurrentRequest
@@ -216,4 +221,4 @@ export const LinkRoutes = HttpRouter.use(
       )
     )
   })
-)
+).pipe(Layer.provide(Tokens.layer))
