@@ -33,7 +33,8 @@ export const accountLimits = {
     unit: "days"
   }),
   liveLinks: integer("LIMIT_LIVE_LINKS", 1000, [1, maxCount], {
-    meaning: "Links of an account that have not ended. Each holds at most 16 KB of filter, sort or field name."
+    meaning:
+      "Links of an account that have not ended. They are not counted as stored: each keeps at most 16 KB of table, filter, sort and field name, so that 1,000 take 16 MB."
   })
 }
 

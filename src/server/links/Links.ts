@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import { invalid } from "../../domain/InvalidPlaces.ts"
 import { utf8Length } from "../../domain/json/Utf8.ts"
-import type { CreatedLink, LinkTarget } from "../../domain/Link.ts"
+import { targetText, type CreatedLink, type LinkTarget } from "../../domain/Link.ts"
 import {
   FieldNotFound,
   FieldNotText,
@@ -27,11 +27,16 @@ export interface LinkMaker extends Maker {
   readonly accountId: AccountId
 }
 
-/** The longest filter, sort and field name that a link keeps, in bytes of UTF-8. */
-const maxLinkBytes = 16_384
+/**
+ * How much a link keeps of what it leads to, in bytes of UTF-8. Links are not counted in an account's storage: this and
+ * how many it may have at once bound what they take.
+ */
+const maxTargetBytes = 16_384
 
-const checkLength = (path: string, bytes: number): Effect.Effect<void, InvalidRequest> =>
-  bytes <= maxLinkBytes ? Effect.void : Effect.fail(invalid(path, `must have at most ${maxLinkBytes} bytes in a link`))
+const checkLength = (path: string, target: LinkTarget): Effect.Effect<void, InvalidRequest> =>
+  utf8Length(targetText(target)) <= maxTargetBytes
+    ? Effect.void
+    : Effect.fail(invalid(path, `is too long for a link, which keeps at most ${maxTargetBytes} bytes in all`))
 
 /**
  * Short-lived links to what is stored. A link has two tokens, for its page and for its download: random, kept as SHA-256
@@ -119,17 +124,19 @@ export class Links extends Context.Service<
         maker: LinkMaker,
         { field, id, table }: { table: string; id: string; field: string }
       ) {
-        yield* checkLength("/field", utf8Length(field))
+        const linked: LinkTarget = { kind: "text", table, id, field }
+        yield* checkLength("/field", linked)
         const found = fieldOf(yield* rowOf(maker.accountId, table, id), field)
         if (found === undefined) return yield* new FieldNotFound({ detail: "The row has no field of this name." })
         if (found.value[0] !== '"') return yield* new FieldNotText({ detail: "The field holds no string." })
-        return yield* make(maker, { kind: "text", table, id, field })
+        return yield* make(maker, linked)
       })
 
       const toQuery: Links["Service"]["toQuery"] = Effect.fn("Links.toQuery")(function* (maker, query) {
-        yield* checkLength("/filter", query.filter?.bytes ?? 0)
-        yield* checkLength("/sort", utf8Length(query.sort ?? ""))
-        return yield* make(maker, { kind: "query", ...query })
+        const linked: LinkTarget = { kind: "query", ...query }
+        const isSortLonger = utf8Length(query.sort ?? "") > (query.filter?.bytes ?? 0)
+        yield* checkLength(isSortLonger ? "/sort" : "/filter", linked)
+        return yield* make(maker, linked)
       })
 
       const open = Effect.fn("Links.open")(function* (token: string) {

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { Terminal } from "../../support/Captured.ts"
 import { AccountId } from "../../../src/domain/Account.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
@@ -99,23 +100,35 @@ layer(serviceLayer({ LIMIT_LIVE_LINKS: "3", LIMIT_STORAGE_BYTES: "100" }), { exc
       })
     )
 
-    it.effect("holds at most 16 KB of filter or sort, by whichever door it is made", () =>
+    it.effect("keeps at most 16 KB of filter, sort and field name together, by whichever door it is made", () =>
       Effect.gen(function* () {
         const { accountId } = yield* newAccount
         const links = yield* Links
         const maker = { kind: "key", accountId: AccountId.make(accountId), id: "key" } as const
         const query = { table: "notes", filter: undefined, sort: undefined, limit: 1 }
-        const filter = JsonText.trusted(`{"n":"${"é".repeat(8188)}"}`)
-        yield* links.toQuery(maker, { ...query, filter })
-        const longer = JsonText.trusted(`{"n":"${"é".repeat(8189)}"}`)
-        for (const [member, value] of [
-          ["filter", longer],
-          ["sort", "s".repeat(16_385)]
-        ] as const) {
-          const refused = yield* Effect.flip(links.toQuery(maker, { ...query, [member]: value }))
-          assert.deepInclude(refused, { code: "invalid_request" })
-          assert.include(JSON.stringify(refused), `/${member}`)
+        const filterOf = (bytes: number) => JsonText.trusted(`{"n":"${"é".repeat((bytes - 8) / 2)}"}`)
+        yield* links.toQuery(maker, { ...query, filter: filterOf(8000), sort: "s".repeat(8300) })
+        const refusals = {
+          "/filter": [
+            links.toQuery(maker, { ...query, filter: filterOf(16_384) }),
+            links.toQuery(maker, { ...query, filter: filterOf(8200), sort: "s".repeat(8192) })
+          ],
+          "/sort": [
+            links.toQuery(maker, { ...query, filter: filterOf(8000), sort: "s".repeat(8384) }),
+            // Kept as JSON, each of these takes six bytes.
+            links.toQuery(maker, { ...query, sort: "\u0001".repeat(2800) })
+          ],
+          "/field": [links.toTextField(maker, { table: "notes", id: "id", field: "\u0001".repeat(2800) })]
         }
+        for (const [path, made] of Object.entries(refusals)) {
+          for (const refused of yield* Effect.all(made.map((link) => Effect.flip(link)))) {
+            assert.deepInclude(refused, { code: "invalid_request" })
+            assert.include(JSON.stringify(refused), `"${path}"`)
+          }
+        }
+        const sql = yield* SqlClient.SqlClient
+        const [kept] = yield* sql<{ longest: number }>`SELECT max(octet_length(target)) AS longest FROM links`
+        assert.isAtMost(kept!.longest, 16_384)
       })
     )
 
