@@ -60,6 +60,11 @@ interface Limits extends Limit {
   readonly current: number
 }
 
+interface CountLimits extends Limit {
+  /** How much of it there is; undefined where a request is refused before the account is looked at. */
+  readonly current?: number
+}
+
 interface Matches {
   /** How many rows match. */
   readonly matches: number
@@ -71,8 +76,8 @@ export interface MembersByCode {
   readonly id_exists: Matches
   readonly multiple_matches: Matches
   readonly key_limit: Limits
-  readonly table_limit: Limits
-  readonly row_limit: Limits
+  readonly table_limit: CountLimits
+  readonly row_limit: CountLimits
   readonly row_too_large: Limits
   readonly storage_limit: Limits
   readonly request_too_large: Limit

@@ -34,8 +34,11 @@ export const FieldIssue = Schema.Struct({
 export type FieldIssue = typeof FieldIssue.Type
 
 const errors = { errors: Schema.optionalKey(Schema.Array(FieldIssue)) }
-/** What was allowed, and what the request would have made of it, in the unit that `detail` names. */
+/** What is allowed, and how much of it there is or would be, in the unit that `detail` names. */
 const limits = { limit: Schema.Finite, current: Schema.Finite }
+
+/** The same of what is counted in the account: `current` is left out where the request is refused before it is looked at. */
+const countLimits = { limit: Schema.Finite, current: Schema.optionalKey(Schema.Finite) }
 
 /** The request does not fit the operation's contract: a missing, unknown or ill-typed member, parameter or header. */
 export class InvalidRequest extends HttpApiError.Problem<InvalidRequest>()(
@@ -131,7 +134,7 @@ export class TableLimit extends HttpApiError.Problem<TableLimit>()(
   declare("table_limit", 400, "Too many tables"),
   {
     ...members("table_limit", "Delete the rows of a table that is no longer used, or use an existing table."),
-    ...limits
+    ...countLimits
   }
 ) {}
 
@@ -139,7 +142,7 @@ export class TableLimit extends HttpApiError.Problem<TableLimit>()(
 export class RowLimit extends HttpApiError.Problem<RowLimit>()(
   "RowLimit",
   declare("row_limit", 400, "Too many rows in the table"),
-  { ...members("row_limit", "Delete rows that are no longer needed, or use another table."), ...limits }
+  { ...members("row_limit", "Delete rows that are no longer needed, or use another table."), ...countLimits }
 ) {}
 
 const rowTooLarge = [

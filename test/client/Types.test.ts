@@ -71,7 +71,9 @@ export const told = (error: unknown) => {
   void error.limit
   switch (error.code) {
     case "row_limit":
-      return [error.limit.toFixed(), error.current.toFixed()]
+      return [error.limit.toFixed(), error.current?.toFixed()]
+    case "storage_limit":
+      return error.current.toFixed()
     case "rate_limited":
       return error.retryAfter.toFixed()
     case "multiple_matches":

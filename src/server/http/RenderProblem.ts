@@ -48,11 +48,11 @@ const headersOf = (problem: Problem): Record<string, string> => {
 const invalidTableName = (errors: ReadonlyArray<FieldIssue>) =>
   new InvalidTableName({ detail: `The table name ${errors[0]?.message ?? "is not valid"}.`, errors })
 
-/** The refusal of a body that was not read to its end. Of what it holds beyond a limit, only the first is known. */
+/** The refusal of a body that was not read to its end: how much it holds, and the account, is not known. */
 const bodyProblem = (issue: JsonIssue): Problem => {
   const { exceeded, message, pointer } = issue
   if (exceeded === undefined) return jsonProblem(issue, "")
-  const members = { detail: `${pointer} ${message}.`, limit: exceeded.limit, current: exceeded.limit + 1 }
+  const members = { detail: `${pointer} ${message}.`, limit: exceeded.limit }
   switch (exceeded.name) {
     case "rowsPerTable":
       return new RowLimit(members)

@@ -26,6 +26,8 @@ interface Refusal {
   readonly status?: number
   readonly code?: string
   readonly path?: string
+  /** What is told of the account; nothing where it was not looked at. */
+  readonly current?: number
 }
 
 const big = (bytes: number) => `"t":"${"x".repeat(bytes - 8)}"`
@@ -109,7 +111,7 @@ const refusals: ReadonlyArray<Refusal> = [
     code: "id_exists",
     path: "/tables/other/0/id"
   },
-  { what: "a table too many", body: body({ a: [row(2)], b: [row(3)], c: [row(4)] }), code: "table_limit" },
+  { what: "a table too many", body: body({ a: [row(2)], b: [row(3)], c: [row(4)] }), code: "table_limit", current: 1 },
   { what: "a row too many", body: body({ a: [2, 3, 4, 5, 6].map((n) => row(n)) }), code: "row_limit" },
   {
     what: "a row too many, before what comes behind it is looked at",
@@ -132,7 +134,8 @@ const refusals: ReadonlyArray<Refusal> = [
   {
     what: "a row more than fits beside those of the table",
     body: body({ notes: [2, 3, 4, 5].map((n) => row(n)) }),
-    code: "row_limit"
+    code: "row_limit",
+    current: 1
   },
   {
     what: "more bytes than the account may hold",
@@ -143,7 +146,7 @@ const refusals: ReadonlyArray<Refusal> = [
 ]
 
 layer(serviceLayer(variables))("An import", (it) => {
-  for (const { body: sent, code = "invalid_request", path, status = 400, what } of refusals) {
+  for (const { body: sent, code = "invalid_request", current, path, status = 400, what } of refusals) {
     it.effect(`with ${what} is refused, and changes nothing`, () =>
       Effect.gen(function* () {
         const { accountId, apiKey: key } = yield* newAccount
@@ -151,6 +154,7 @@ layer(serviceLayer(variables))("An import", (it) => {
         const before = yield* exported(key)
         const problem = assertProblem(yield* importBody(key, sent), status, code)
         if (path !== undefined) assert.deepStrictEqual(pathsOf(problem), [path])
+        if (code === "table_limit" || code === "row_limit") assert.strictEqual(problem.current, current)
         assert.deepStrictEqual(
           assertProblem(yield* importBody(key, sent, { query: "?dry_run=true" }), status, code).errors,
           problem.errors
