@@ -9,6 +9,9 @@ const plainName = (name: string): string => {
   return words === "" ? "without a name" : `named "${[...words].slice(0, 80).join("")}"`
 }
 
+/** What there may be more of than is mailed one by one. */
+export type Noticed = "key" | "app"
+
 const hostOf = (baseUrl: string): string => new URL(baseUrl).host
 
 const textOf = (...paragraphs: ReadonlyArray<string>): string => `${paragraphs.join("\n\n")}\n`
@@ -40,3 +43,27 @@ export const appMail = (input: { readonly to: string; readonly baseUrl: string; 
     `${input.baseUrl}/connections`
   )
 })
+
+const more: Readonly<Record<Noticed, (baseUrl: string) => readonly [subject: string, happened: string, look: string]>> =
+  {
+    key: (baseUrl) => [
+      "More API keys for your Agent Memory",
+      "API keys are made",
+      `curl ${baseUrl}/v1/_keys -H "Authorization: Bearer $KEY"`
+    ],
+    app: (baseUrl) => ["More apps connected to your Agent Memory", "Apps are connected", `${baseUrl}/connections`]
+  }
+
+/** Tells that there is more than is mailed one by one, and that some of what comes will not be. */
+export const moreMail = (input: { readonly to: string; readonly baseUrl: string; readonly what: Noticed }): Mail => {
+  const [subject, happened, look] = more[input.what](input.baseUrl)
+  return {
+    to: input.to,
+    subject,
+    text: textOf(
+      `${happened} for your account at ${hostOf(input.baseUrl)} faster than each is mailed. For an hour, you are not told of every one.`,
+      "If this is not you or one of your programs, look now and once more in an hour at all that there are, and end those that you do not know:",
+      look
+    )
+  }
+}

@@ -5,6 +5,7 @@ import { Email } from "../../../src/domain/Account.ts"
 import { Owners } from "../../../src/server/accounts/Owners.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
+import { setClock } from "../../support/Database.ts"
 import { connect, newClient, newPerson } from "../../support/OAuth.ts"
 import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
@@ -93,7 +94,7 @@ layer(serviceLayer(), { excludeTestServices: true })("An account's owner", (it) 
     })
   )
 
-  it.effect("is told at most 20 times an hour, and what is told to nobody is made all the same", () =>
+  it.effect("is told of 20 keys an hour, and then once that there are more; all are made", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const { accountId, apiKey } = yield* newAccount
@@ -101,9 +102,44 @@ layer(serviceLayer(), { excludeTestServices: true })("An account's owner", (it) 
       assert.strictEqual((yield* make).status, 201)
       yield* claim(accountId, "kim@example.com")
       yield* outbox.clear
-      for (let n = 0; n < 25; n++) assert.strictEqual((yield* make).status, 201)
-      yield* Effect.all(Array.from({ length: 20 }, () => outbox.next))
-      assert.lengthOf(yield* outbox.sent, 20)
+      const subjects = Effect.map(outbox.next, ({ subject }) => subject)
+      for (const hour of [0, 1]) {
+        yield* setClock(`${hour} hours`)
+        for (let n = 0; n < 25; n++) assert.strictEqual((yield* make).status, 201)
+        const told = yield* Effect.all(Array.from({ length: 21 }, () => subjects))
+        assert.lengthOf(
+          told.filter((subject) => subject === "A new API key for your Agent Memory"),
+          20
+        )
+        assert.include(told, "More API keys for your Agent Memory")
+        assert.lengthOf(yield* outbox.sent, 21 * (hour + 1))
+      }
+      const summary = (yield* outbox.sent).find(({ subject }) => subject.startsWith("More"))
+      assert.include(summary?.text, "http://localhost:3000/v1/_keys")
+      yield* setClock("0 hours")
+    })
+  )
+
+  it.effect("is told of a connected app, however many keys were made before, and once of more apps than 20", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const person = yield* newPerson
+      yield* claim(person.accountId, "lea@example.com")
+      yield* outbox.clear
+      for (let n = 0; n < 25; n++) {
+        yield* request("POST", "/v1/_keys", { key: person.apiKey, body: '{"name":"k"}' })
+      }
+      yield* Effect.all(Array.from({ length: 21 }, () => outbox.next))
+      const client = yield* newClient({ client_name: "Wombat" })
+      for (let n = 0; n < 25; n++) yield* connect(person, client)
+      const told = yield* Effect.all(Array.from({ length: 21 }, () => outbox.next))
+      assert.lengthOf(
+        told.filter(({ text }) => text.includes('An app named "Wombat" was connected')),
+        20
+      )
+      const summary = told.find(({ subject }) => subject === "More apps connected to your Agent Memory")
+      assert.include(summary?.text, "http://localhost:3000/connections")
+      assert.lengthOf(yield* outbox.sent, 42)
     })
   )
 })
