@@ -19,7 +19,8 @@ export const selectorsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArra
   return [...selectors.values()]
 }
 
-const selectorKey = ({ createdAt, fields, id, table, updatedAt }: Selector): string =>
+/** Tells selectors apart: equal ones find the same rows. */
+export const selectorKey = ({ createdAt, fields, id, table, updatedAt }: Selector): string =>
   [table, id, createdAt, updatedAt, fields.short, fields.long].join("\n")
 
 /** The kept answers that the requests may be given. Many requests may come with the same key, whose answer is read once. */

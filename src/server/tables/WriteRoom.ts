@@ -3,8 +3,11 @@ import type { Limits } from "../../domain/Limits.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { noRoom } from "../capacity/Capacity.ts"
 import type { Busy, Room } from "../capacity/Room.ts"
+import type { Selector } from "./ApplyWrite.ts"
 import { maxAnswerLength, recordId, type WriteRequest } from "./EvaluateWrites.ts"
-import { recordKeysOf, selectorsOf } from "./GroupReads.ts"
+import type { Found } from "./FindRows.ts"
+import { recordKeysOf, selectorKey, selectorsOf } from "./GroupReads.ts"
+import { madeBytes } from "./MadeBytes.ts"
 import type { AccountState } from "./Workspace.ts"
 import type { WritesRepo } from "./WritesRepo.ts"
 
@@ -29,7 +32,7 @@ const lacking = (failure: Busy) => new LacksRoom({ problem: busy(failure) })
  * what the updates make of it anew.
  */
 export const makeWriteRoom = (
-  repo: Pick<WritesRepo["Service"], "answerBytes" | "bytes">,
+  repo: Pick<WritesRepo["Service"], "answerBytes" | "sizes">,
   workspaces: Room,
   limits: Limits
 ) => {
@@ -54,12 +57,34 @@ export const makeWriteRoom = (
   })
 
   /** The bytes of the rows that the requests select by their fields, and of those that updates make of them. */
-  const selectedBytes = Effect.fnUntraced(function* (accountId: string, requests: ReadonlyArray<WriteRequest>) {
+  const selectedBytes = Effect.fnUntraced(function* (
+    accountId: string,
+    requests: ReadonlyArray<WriteRequest>,
+    known: AccountState | undefined
+  ) {
     const byField = selectorsOf(requests).filter(({ id }) => id === undefined)
     if (byField.length === 0) return 0
-    const loaded = yield* repo.bytes(accountId, byField)
-    const updates = requests.flatMap(({ writes }) => writes.filter(({ action }) => action === "update_where"))
-    return loaded < mebibyte ? loaded : loaded + Math.min(loaded * updates.length, maxAnswerLength(limits))
+    const bytesOf = (storageBytes: number, found: (selector: Selector) => Found) => {
+      const sizes = byField.map(found)
+      const all = {
+        rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
+        bytes: Math.min(
+          storageBytes,
+          sizes.reduce((sum, { bytes }) => sum + bytes, 0)
+        )
+      }
+      const most = Math.max(maxAnswerLength(limits), storageBytes)
+      return all.bytes + Math.min(madeBytes(requests, found, all, limits.rowBytes), most)
+    }
+    if (known !== undefined) {
+      // Where all that there is would be little, nobody has to be asked how much of it is found.
+      const { rowsByTable, storageBytes } = known
+      const whole = ({ table }: Selector) => ({ rows: rowsByTable.get(table) ?? 0, bytes: storageBytes })
+      if (bytesOf(storageBytes, whole) < mebibyte) return 0
+    }
+    const { found, storageBytes } = yield* repo.sizes(accountId, byField)
+    const sizes = new Map(byField.map((selector, index) => [selectorKey(selector), found[index]!]))
+    return bytesOf(storageBytes, (selector) => sizes.get(selectorKey(selector))!)
   })
 
   /**
@@ -74,8 +99,7 @@ export const makeWriteRoom = (
   ): Effect.fn.Return<ReadonlyArray<WriteRequest>, LacksRoom | Unavailable, Scope.Scope> {
     const { admitted, kept } =
       known === undefined ? yield* withKept(accountId, requests) : { admitted: requests, kept: 0 }
-    const isSmall = known !== undefined && known.storageBytes < mebibyte
-    const amount = kept + (isSmall ? 0 : yield* selectedBytes(accountId, admitted))
+    const amount = kept + (yield* selectedBytes(accountId, admitted, known))
     if (amount < mebibyte) return admitted
     const lacks = isPatient ? undefined : workspaces.lacks(accountId, amount)
     if (lacks !== undefined) return yield* lacking(lacks)

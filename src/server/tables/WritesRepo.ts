@@ -1,11 +1,12 @@
 import { Context, Effect, Layer } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { integers, texts, times } from "../sql/Params.ts"
+import { integers, texts } from "../sql/Params.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { Selector } from "./ApplyWrite.ts"
 import { makeHolders, type Holder } from "./FindHolders.ts"
+import { makeRowFinder, type Found } from "./FindRows.ts"
 import type { RecordKey } from "./GroupReads.ts"
 import { WorkRow, type AccountState, type Archived, type Place } from "./Workspace.ts"
 
@@ -66,8 +67,11 @@ export class WritesRepo extends Context.Service<
       accountId: string,
       selectors: ReadonlyArray<Selector>
     ) => Effect.Effect<{ readonly revision: number; readonly rows: ReadonlyArray<WorkRow> }, Unavailable>
-    /** How much memory the rows of these selectors take, without reading them. */
-    readonly bytes: (accountId: string, selectors: ReadonlyArray<Selector>) => Effect.Effect<number, Unavailable>
+    /** How much each of these selectors, which name no id, finds, without reading it; and what the account holds in all. */
+    readonly sizes: (
+      accountId: string,
+      selectors: ReadonlyArray<Selector>
+    ) => Effect.Effect<{ readonly storageBytes: number; readonly found: ReadonlyArray<Found> }, Unavailable>
     /** The versions of these rows, with the contents of the wanted ones alone. */
     readonly versions: (
       accountId: string,
@@ -103,6 +107,7 @@ export class WritesRepo extends Context.Service<
     WritesRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const find = makeRowFinder(sql)
 
       const account = Effect.fn("WritesRepo.account")(function* (accountId: string) {
         const rows = yield* sql<{
@@ -145,50 +150,13 @@ export class WritesRepo extends Context.Service<
       const deletedRow = (row: LoadedVersion): WorkRow =>
         new WorkRow(place(row), undefined, row.last_version, row.last_update.getTime())
 
-      // Operations of a batch may name the same rows in many ways; the union reads each of them once.
-      const selected = (selectors: ReadonlyArray<Selector>): Statement.Fragment => {
-        const byId = selectors.filter((selector) => selector.id !== undefined)
-        const byField = selectors.filter((selector) => selector.id === undefined)
-        return sql`(
-              SELECT s.table_name COLLATE "C" AS table_name, s.id COLLATE "C" AS id
-              FROM unnest(
-                ${texts(byId.map((selector) => selector.table))}::text[],
-                ${texts(byId.map((selector) => selector.id!))}::text[]
-              ) AS s (table_name, id)
-              UNION
-              SELECT r.table_name, r.id
-              FROM unnest(
-                ${texts(byField.map((selector) => selector.table))}::text[],
-                ${texts(byField.map((selector) => selector.fields.short))}::text[]::jsonb[],
-                ${texts(byField.map((selector) => selector.fields.long))}::text[]::jsonb[],
-                ${times(byField.map((selector) => selector.createdAt ?? null))}::timestamptz[],
-                ${times(byField.map((selector) => selector.updatedAt ?? null))}::timestamptz[]
-              ) AS s (table_name, facets, long_facets, created_at, updated_at)
-              CROSS JOIN LATERAL (
-                SELECT r.table_name, r.id
-                FROM rows r
-                WHERE r.account_id = a.account_id AND r.table_name = s.table_name AND r.facets @> s.facets
-                  AND (s.long_facets IS NULL OR r.long_facets @> s.long_facets)
-                  AND (s.created_at IS NULL OR r.created_at = s.created_at)
-                  AND (s.updated_at IS NULL OR r.updated_at = s.updated_at)
-                OFFSET 0
-              ) r
-            ) AS places
-            CROSS JOIN LATERAL (
-              SELECT *
-              FROM rows r
-              WHERE r.account_id = a.account_id AND r.table_name = places.table_name AND r.id = places.id
-              LIMIT 1
-            ) r`
-      }
-
       const rows = Effect.fn("WritesRepo.rows")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
         const found = yield* sql<LoadedRow>`
           SELECT a.revision, r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
           FROM accounts a
           LEFT JOIN LATERAL (
             SELECT r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
-            FROM ${selected(selectors)}
+            FROM ${find.selected(selectors)}
           ) r ON true
           WHERE a.account_id = ${accountId}
         `
@@ -196,16 +164,6 @@ export class WritesRepo extends Context.Service<
           revision: Number(found[0]!.revision),
           rows: found.flatMap((row) => (row.id === null ? [] : [liveRow(row)]))
         }
-      }, refine)
-
-      const bytes = Effect.fn("WritesRepo.bytes")(function* (accountId: string, selectors: ReadonlyArray<Selector>) {
-        const found = yield* sql<{ bytes: bigint }>`
-          SELECT coalesce(sum(r.bytes), 0)::bigint AS bytes
-          FROM accounts a
-          CROSS JOIN LATERAL (SELECT octet_length(r.data) AS bytes FROM ${selected(selectors)}) r
-          WHERE a.account_id = ${accountId}
-        `
-        return Number(found[0]!.bytes)
       }, refine)
 
       const versions = Effect.fn("WritesRepo.versions")(function* (
@@ -329,7 +287,7 @@ export class WritesRepo extends Context.Service<
       return WritesRepo.of({
         account,
         rows,
-        bytes,
+        sizes: find.sizes,
         versions,
         records,
         answerBytes,

@@ -26,6 +26,14 @@ const filled = Effect.gen(function* () {
 const updateAll = (patch: string, filter = '{"a":1}') =>
   ({ action: "update_where", filter: json(filter), patch: json(patch), allowMultiple: true }) as const
 
+const selectorOf = (filter: string) => ({
+  table: "big",
+  id: undefined,
+  createdAt: undefined,
+  updatedAt: undefined,
+  fields: facetsOf(json(filter))
+})
+
 const textOf = Effect.fnUntraced(function* (accountId: string) {
   const rows = yield* Rows
   return (yield* rows.query(accountId, "big", { filter: undefined, sort: undefined, limit: 100 })).text
@@ -72,17 +80,22 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
     Effect.gen(function* () {
       const { accountId } = yield* filled
       const repo = yield* WritesRepo
-      const { rows } = yield* repo.rows(
-        accountId,
-        ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'].map((filter) => ({
-          table: "big",
-          id: undefined,
-          createdAt: undefined,
-          updatedAt: undefined,
-          fields: facetsOf(json(filter))
-        }))
-      )
+      const { rows } = yield* repo.rows(accountId, ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'].map(selectorOf))
       assert.strictEqual(rows.length, 10)
+    })
+  )
+
+  it.effect("are told how much each of their filters finds, and how much there is in all", () =>
+    Effect.gen(function* () {
+      const { accountId, caller, rowWrites } = yield* filled
+      yield* rowWrites.write(caller, { action: "add", row: json('{"a":2}') })
+      const repo = yield* WritesRepo
+      const { found, storageBytes } = yield* repo.sizes(accountId, ['{"a":1}', '{"a":2}', '{"a":3}'].map(selectorOf))
+      assert.deepStrictEqual(found.slice(1), [
+        { rows: 1, bytes: 7 },
+        { rows: 0, bytes: 0 }
+      ])
+      assert.deepStrictEqual(found[0], { rows: 10, bytes: storageBytes - 7 })
     })
   )
 

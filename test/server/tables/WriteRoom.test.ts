@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Effect, Exit, Fiber, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { updateWhereOf } from "../../../src/domain/Write.ts"
+import { updateWhereOf, type Write } from "../../../src/domain/Write.ts"
+import type { Selector } from "../../../src/server/tables/ApplyWrite.ts"
 import type { WriteRequest } from "../../../src/server/tables/EvaluateWrites.ts"
 import type { RecordKey } from "../../../src/server/tables/GroupReads.ts"
 import { makeRoom } from "../../../src/server/capacity/Room.ts"
+import type { AccountState } from "../../../src/server/tables/Workspace.ts"
 import { makeWriteRoom } from "../../../src/server/tables/WriteRoom.ts"
 
 const mebibyte = 1_048_576
@@ -23,12 +25,20 @@ const limits = {
 }
 
 const size = { limit: limits.rowBytes, longest: limits.rowBytes }
-const update = Effect.fromResult(
-  updateWhereOf(JsonText.trusted('{"a":1}'), JsonText.trusted('{"b":1}'), true, size, "")
-).pipe(Effect.orDie)
+const updateOf = (filter: string, patch = '{"b":1}') =>
+  Result.getOrThrow(updateWhereOf(JsonText.trusted(filter), JsonText.trusted(patch), true, size, ""))
 
-const repoOf = (selected: number, answerBytes: Readonly<Record<string, number>> = {}) => ({
-  bytes: () => Effect.succeed(selected * mebibyte),
+/** An account of 25 MiB, in which each filter finds so many MiB in so many rows. */
+const repoOf = (
+  found: (selector: Selector) => number,
+  answerBytes: Readonly<Record<string, number>> = {},
+  rows = 100
+) => ({
+  sizes: (_: string, selectors: ReadonlyArray<Selector>) =>
+    Effect.succeed({
+      storageBytes: limits.storageBytes,
+      found: selectors.map((selector) => ({ rows, bytes: found(selector) * mebibyte }))
+    }),
   answerBytes: (_: string, wanted: ReadonlyArray<RecordKey>) =>
     Effect.succeed(wanted.map((one) => ({ ...one, bytes: (answerBytes[one.key] ?? 0) * mebibyte })))
 })
@@ -49,38 +59,51 @@ const keyed = (key: string): WriteRequest => ({
 /** Room for requests with the keys `small` and `k1`, `k2` and `k3`, whose kept answers are large. */
 const roomForRepeats = () => {
   const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
-  const admit = makeWriteRoom(repoOf(0, { k1: 25, k2: 5, k3: 25 }), workspaces, limits)
+  const admit = makeWriteRoom(
+    repoOf(() => 0, { k1: 25, k2: 5, k3: 25 }),
+    workspaces,
+    limits
+  )
   const take = (keys: ReadonlyArray<string>, isPatient = true) => admit("one", keys.map(keyed), undefined, isPatient)
   return { take, workspaces }
 }
 
 const keysOf = (requests: ReadonlyArray<WriteRequest>) => requests.map(({ idempotency }) => idempotency?.key)
 
-/** Room for batches of two updates, each of which select so many MiB; and how to take it for an account. */
-const roomFor = Effect.fnUntraced(function* (selected: number) {
-  const write = yield* update
-  const request: WriteRequest = {
-    accountId: "",
-    table: "t",
-    operation: "batch",
-    writes: [write, write],
-    isBatch: true,
-    isDryRun: false,
-    changedBy: "{}",
-    now: 0,
-    idempotency: undefined,
-    bytes: 0
-  }
+/** Room for batches of two updates, both of which select the same MiB; and how to take it for an account. */
+const roomFor = (selected: number) => {
+  const { take } = roomForUpdates(() => selected)
+  const update = updateOf('{"a":1}')
+  return { take: (accountId: string) => take([[update, update]], accountId) }
+}
+
+/** Room for batches of such writes, and how to tell whether an account could have so many MiB more. */
+const roomForUpdates = (found: (selector: Selector) => number, rows?: number) => {
   const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
-  const admit = makeWriteRoom(repoOf(selected), workspaces, limits)
-  const take = (accountId: string) => admit(accountId, [request], undefined, true)
-  return { take }
+  const admit = makeWriteRoom(repoOf(found, {}, rows), workspaces, limits)
+  const take = (batches: ReadonlyArray<ReadonlyArray<Write>>, accountId = "one", known?: AccountState) =>
+    admit(accountId, batches.map(batchOf), known, true)
+  const leaves = (more: number) => workspaces.lacks("one", more * mebibyte) === undefined
+  return { take, leaves }
+}
+
+const batchOf = (writes: ReadonlyArray<Write>): WriteRequest => ({
+  accountId: "",
+  table: "t",
+  operation: "batch",
+  writes,
+  isBatch: true,
+  isDryRun: false,
+  changedBy: "{}",
+  now: 0,
+  idempotency: undefined,
+  bytes: 0
 })
 
 describe("Writes that select much", () => {
   it.effect("wait for each other, and are refused with 503 once they have waited for long", () =>
     Effect.gen(function* () {
-      const { take } = yield* roomFor(25)
+      const { take } = roomFor(25)
       const first = yield* Scope.make()
       yield* Scope.provide(take("one"), first)
       const late = yield* Effect.forkChild(Effect.flip(Effect.scoped(take("two"))), { startImmediately: true })
@@ -97,7 +120,7 @@ describe("Writes that select much", () => {
 
   it.effect("leave room for others where they select little", () =>
     Effect.gen(function* () {
-      const { take } = yield* roomFor(10)
+      const { take } = roomFor(10)
       yield* take("one")
       yield* take("two")
       yield* take("three")
@@ -106,11 +129,73 @@ describe("Writes that select much", () => {
 
   it.effect("count what each update of a batch makes anew of what they select", () =>
     Effect.gen(function* () {
-      const { take } = yield* roomFor(15)
+      const { take } = roomFor(15)
       yield* take("one")
       const second = yield* Effect.forkChild(Effect.scoped(take("two")), { startImmediately: true })
       assert.isUndefined(second.pollUnsafe())
       yield* Fiber.interrupt(second)
+    })
+  )
+})
+
+describe("The room of updates", () => {
+  const filters = Array.from({ length: 50 }, (_, n) => `{"n":${n}}`)
+  const single = filters.map((filter) => [updateOf(filter)])
+  const together = [filters.map((filter) => updateOf(filter))]
+
+  for (const [what, batches] of Object.entries({ "one by one": single, "in one batch": together })) {
+    it.effect(`is for what each selects, and as much again, where many come ${what}`, () =>
+      Effect.gen(function* () {
+        const { leaves, take } = roomForUpdates(() => 0.1)
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* take(batches)
+            assert.deepStrictEqual([leaves(53), leaves(55)], [true, false])
+          })
+        )
+      })
+    )
+  }
+
+  it.effect("is for all that there is where one may give rows what the next asks for", () =>
+    Effect.gen(function* () {
+      const { leaves, take } = roomForUpdates(({ fields }) => (fields.short.includes('"a"') ? 10 : 0))
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* take([[updateOf('{"a":1}', '{"b":1}'), updateOf('{"c":1}')]])
+          assert.deepStrictEqual([leaves(43), leaves(45)], [true, false])
+        })
+      )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* take([[updateOf('{"a":1}', '{"b":1}')], [updateOf('{"b":1}')]])
+          assert.deepStrictEqual([leaves(33), leaves(35)], [true, false])
+        })
+      )
+    })
+  )
+
+  it.effect("is for what a long patch makes of many small rows, also where little is known to be there", () =>
+    Effect.gen(function* () {
+      const { leaves, take } = roomForUpdates(() => 0.1, 1000)
+      const write = updateOf('{"a":1}', JSON.stringify({ text: "x".repeat(20 * 1024) }))
+      const known = { revision: 1, nextSeq: 1, storageBytes: 200_000, rowsByTable: new Map([["t", 1000]]) }
+      for (const state of [undefined, known]) {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* take([[write]], "one", state)
+            assert.deepStrictEqual([leaves(43), leaves(45)], [true, false])
+          })
+        )
+      }
+    })
+  )
+
+  it.effect("is asked for by nobody where all that there is would be little", () =>
+    Effect.gen(function* () {
+      const { take } = roomForUpdates(() => assert.fail("what is found was asked for"))
+      const known = { revision: 1, nextSeq: 1, storageBytes: 200_000, rowsByTable: new Map([["t", 1000]]) }
+      yield* take([[updateOf('{"a":1}')]], "one", known)
     })
   )
 })

@@ -1,0 +1,135 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { deleteOf, updateRowOf, updateWhereOf, upsertOf, type Write } from "../../../src/domain/Write.ts"
+import { applyWrite, selectorOf } from "../../../src/server/tables/ApplyWrite.ts"
+import { requestHash, type WriteRequest } from "../../../src/server/tables/EvaluateWrites.ts"
+import type { Found } from "../../../src/server/tables/FindRows.ts"
+import { selectorKey } from "../../../src/server/tables/GroupReads.ts"
+import { madeBytes } from "../../../src/server/tables/MadeBytes.ts"
+import { Workspace, WorkRow } from "../../../src/server/tables/Workspace.ts"
+
+const rowBytes = 200
+const size = { limit: rowBytes, longest: rowBytes }
+const json = JsonText.trusted
+const fields = (a: number, b: number, padding: number) => json(JSON.stringify({ a, b, text: "x".repeat(padding) }))
+const idOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}`
+
+const Value = Schema.Literals([0, 1, 2])
+const Padding = Schema.Literals([0, 10, 50])
+const Step = Schema.Struct({
+  action: Schema.Literals(["add", "upsert", "update_row", "update_where", "delete", "restore"]),
+  name: Schema.Literals(["a", "b"]),
+  value: Value,
+  set: Schema.Literals(["a", "b", "c"]),
+  to: Value,
+  padding: Padding
+})
+
+const writeOf = ({ action, name, padding, set, to, value }: typeof Step.Type): Write => {
+  const filter = json(JSON.stringify({ [name]: value }))
+  const patch = json(JSON.stringify({ [set]: to, [`more${padding}`]: "x".repeat(padding) }))
+  switch (action) {
+    case "add":
+      return { action, row: fields(value, to, padding), idempotencyKey: undefined }
+    case "upsert":
+      return Result.getOrThrow(upsertOf(name, fields(value, to, padding), size, ""))
+    case "update_row":
+      return Result.getOrThrow(updateRowOf(idOf(value), patch, size, ""))
+    case "update_where":
+      return Result.getOrThrow(updateWhereOf(filter, patch, true, size, ""))
+    case "delete":
+      return Result.getOrThrow(deleteOf(filter, ""))
+    case "restore":
+      return { action, id: idOf(value), version: 1 }
+  }
+}
+
+const finish = <A>(turns: Generator<void, A, void>): A => {
+  for (;;) {
+    const { done, value } = turns.next()
+    if (done) return value
+  }
+}
+
+const requestOf = (writes: ReadonlyArray<Write>): WriteRequest => ({
+  accountId: "",
+  table: "t",
+  operation: "batch",
+  writes,
+  isBatch: true,
+  isDryRun: false,
+  changedBy: "{}",
+  now: 0,
+  idempotency: undefined,
+  bytes: 0
+})
+
+describe("What updates make anew", () => {
+  it.prop(
+    "is never more than was foretold of them",
+    {
+      stored: Schema.Array(Schema.Struct({ a: Value, b: Value, padding: Padding })).check(Schema.isBetweenLength(4, 9)),
+      requests: Schema.Array(Schema.Array(Step).check(Schema.isBetweenLength(1, 4))).check(Schema.isBetweenLength(1, 4))
+    },
+    ({ requests, stored }) => {
+      const rows = stored.map(({ a, b, padding }, n) => {
+        const place = { table: "t", id: idOf(n), seq: n, createdAt: 0 }
+        return new WorkRow(place, { updatedAt: 0, data: fields(a, b, padding) }, 1, 0)
+      })
+      const sent = requests.map((steps) => requestOf(steps.map(writeOf)))
+      const writes = sent.flatMap(({ writes }) => writes)
+      const sizes = new Map<string, Found>()
+      const workspace = new Workspace({
+        revision: 1,
+        nextSeq: 10,
+        storageBytes: rows.reduce((sum, { content }) => sum + content!.data.bytes, 0),
+        rowsByTable: new Map([["t", rows.length]])
+      })
+      for (const write of writes) {
+        const selector = selectorOf(write, "t")
+        if (selector === undefined) continue
+        const filter = write.action === "upsert" ? write.natural : "filter" in write ? write.filter : undefined
+        const matching = rows.filter((row) =>
+          filter === undefined ? row.place.id === selector.id : row.matches(filter)
+        )
+        for (const row of matching) workspace.load(row)
+        if (selector.id !== undefined) continue
+        const bytes = matching.reduce((sum, { content }) => sum + content!.data.bytes, 0)
+        sizes.set(selectorKey(selector), { rows: matching.length, bytes })
+      }
+      const all = { rows: 0, bytes: 0 }
+      for (const { bytes, rows } of sizes.values()) {
+        all.rows += rows
+        all.bytes += bytes
+      }
+      const foretold = madeBytes(sent, (selector) => sizes.get(selectorKey(selector))!, all, rowBytes)
+
+      let made = 0
+      let ids = 0
+      const context = {
+        workspace,
+        table: "t",
+        changedBy: "{}",
+        now: 1,
+        newId: () => `new ${ids++}`,
+        versionsPerRow: 10,
+        restorable: (id: string) => {
+          const row = rows.find(({ place }) => place.id === id)
+          return row && { row, versions: new Map([[1, fields(1, 1, 150)]]) }
+        },
+        holders: () => [],
+        addRecord: () => undefined,
+        saveAddRecord: () => undefined,
+        hash: requestHash,
+        count: (bytes: number) => {
+          made += bytes
+          return undefined
+        }
+      }
+      for (const write of writes) finish(applyWrite(write, context, ""))
+      assert.isAtMost(made, foretold)
+    },
+    { arbitrary: { runs: 3000 } }
+  )
+})
