@@ -4,6 +4,10 @@ import { SqlClient } from "effect/sql"
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
+  // Keys are listed in pages by their age, and removed some time after they were revoked. The indexes come first, as building
+  // them takes its time, and from the change of key_buckets on all who spend tokens wait.
+  yield* sql`CREATE INDEX api_keys_by_creation ON api_keys (account_id, created_at, key_id)`
+  yield* sql`CREATE INDEX api_keys_by_revocation ON api_keys (revoked_at) WHERE revoked_at IS NOT NULL`
   // The bucket with the empty key_id is the account's own, which all of its keys, connections and links share. The column
   // allowed is only written by instances of the earlier version, while they are replaced one after another.
   yield* sql`ALTER TABLE key_buckets ALTER COLUMN allowed SET DEFAULT true`
@@ -61,7 +65,4 @@ export default Effect.gen(function* () {
     END
     $$
   `
-  // Keys are listed in pages by their age, and removed some time after they were revoked.
-  yield* sql`CREATE INDEX api_keys_by_creation ON api_keys (account_id, created_at, key_id)`
-  yield* sql`CREATE INDEX api_keys_by_revocation ON api_keys (revoked_at) WHERE revoked_at IS NOT NULL`
 })

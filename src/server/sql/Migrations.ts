@@ -1,4 +1,5 @@
-import { Migrator } from "effect/sql"
+import { Effect, Record } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
 import createAccounts from "../../../migrations/0001_create_accounts.ts"
 import createRows from "../../../migrations/0002_create_rows.ts"
 import createRetention from "../../../migrations/0003_create_retention.ts"
@@ -22,8 +23,15 @@ const migrations = {
   "0009_admit_in_groups": admitInGroups
 }
 
+/** A migration takes as long as what is stored needs, where a request would be given up. */
+const unhurried = <E>(migration: Effect.Effect<void, E, SqlClient.SqlClient>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.andThen(sql`SET LOCAL statement_timeout = 0`, migration))
+
 /** Brings the database up to date. Instances that start at once wait for one another. */
-export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "migrations" })
+export const migrate = Migrator.make({})({
+  loader: Migrator.fromRecord(Record.map(migrations, unhurried)),
+  table: "migrations"
+})
 
 /** Number and name of each migration, in their order. */
 export const knownMigrations = Object.keys(migrations).map((file) => ({
