@@ -37,7 +37,8 @@ export default Effect.gen(function* () {
   // Takes a token from the account's bucket and one from the owner's (a key's, connection's or link's), or none of either:
   // the generic cell rate algorithm, in which a bucket is kept as the time when it is full again. Everybody locks the
   // account's bucket first, so that nobody waits in a circle; the clock is read behind the locks, which order requests.
-  // ahead and account_ahead are in how many seconds each is full again.
+  // ahead and account_ahead are in how many seconds each is full again: never more than its span, unless the clock was set
+  // back, and then what is beyond is forgotten for good, as all would be refused until the clock is where it was.
   yield* sql`
     CREATE FUNCTION take_token(
       account text, owner text, wanted text,
@@ -47,17 +48,23 @@ export default Effect.gen(function* () {
     LANGUAGE plpgsql VOLATILE
     AS $$
     DECLARE
-      account_full_at timestamptz := lock_bucket(account, '', wanted);
-      full_at timestamptz := lock_bucket(account, owner, wanted);
+      account_stored timestamptz := lock_bucket(account, '', wanted);
+      stored timestamptz := lock_bucket(account, owner, wanted);
+      account_full_at timestamptz;
+      full_at timestamptz;
     BEGIN
       now := memory_now();
-      account_full_at := greatest(account_full_at, now);
-      full_at := greatest(full_at, now);
+      account_full_at := least(greatest(account_stored, now), now + account_span);
+      full_at := least(greatest(stored, now), now + span);
       allowed := full_at + step <= now + span AND account_full_at + account_step <= now + account_span;
       IF allowed THEN
         account_full_at := account_full_at + account_step;
         full_at := full_at + step;
+      END IF;
+      IF allowed OR account_full_at < account_stored THEN
         UPDATE key_buckets SET tat = account_full_at WHERE account_id = account AND key_id = '' AND class = wanted;
+      END IF;
+      IF allowed OR full_at < stored THEN
         UPDATE key_buckets SET tat = full_at WHERE account_id = account AND key_id = owner AND class = wanted;
       END IF;
       ahead := extract(epoch FROM full_at - now);

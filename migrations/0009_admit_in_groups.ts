@@ -74,10 +74,13 @@ export default Effect.gen(function* () {
         END LOOP;
       END IF;
 
-      -- Read behind the locks, which order requests.
+      -- Read behind the locks, which order requests. What is beyond a span is forgotten for good, as in take_token.
       now := memory_now();
+      full_at := stored;
       FOR i IN 1 .. cardinality(stored) LOOP
-        full_at[i] := CASE WHEN stored[i] < now THEN now ELSE stored[i] END;
+        CONTINUE WHEN stored[i] IS NULL;
+        pace := CASE of_classes[i] WHEN 'read' THEN read_pace ELSE write_pace END;
+        full_at[i] := least(greatest(stored[i], now), now + pace[CASE WHEN i <= shared THEN 4 ELSE 2 END]);
       END LOOP;
       FOR request IN
         SELECT r.i, r.class,
@@ -105,7 +108,7 @@ export default Effect.gen(function* () {
       SET tat = b.full_at
       FROM unnest(of_accounts, of_owners, of_classes, stored, full_at) AS b (account, owner, class, stored, full_at)
       WHERE k.account_id = b.account AND k.key_id = b.owner AND k.class = b.class
-        AND b.full_at > b.stored AND b.full_at > now;
+        AND b.full_at <> b.stored AND b.full_at > now;
     END
     $$
   `

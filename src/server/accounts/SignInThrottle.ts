@@ -11,6 +11,8 @@ export interface HourlyLimit {
   readonly perHour: number
 }
 
+const hourSeconds = 3600
+
 /** Slows down sign-ins. A request that one bucket refuses spends none of the others either. */
 export class SignInThrottle extends Context.Service<
   SignInThrottle,
@@ -27,8 +29,9 @@ export class SignInThrottle extends Context.Service<
       const repo = yield* SignInThrottleRepo
 
       const spend = Effect.fn("SignInThrottle.spend")(function* (limits: ReadonlyArray<HourlyLimit>) {
-        const states = yield* repo.lock(limits.map(({ bucket }) => bucket))
-        const paced = limits.map((limit) => ({ ...limit, pace: pace(limit.perHour, 3600) }))
+        const buckets = limits.map(({ bucket }) => bucket)
+        const states = yield* repo.lock(buckets, hourSeconds)
+        const paced = limits.map((limit) => ({ ...limit, pace: pace(limit.perHour, hourSeconds) }))
         const refused = paced
           .map((limit) => ({ ...limit, ahead: states.find(({ bucket }) => bucket === limit.bucket)?.ahead ?? 0 }))
           .filter(({ pace, ahead }) => ahead * 1_000_000 > (pace.burst - 1) * pace.interval)

@@ -7,14 +7,24 @@ import { refine } from "../sql/SqlFailure.ts"
 const Buckets = Schema.Array(Schema.String)
 const State = Schema.Struct({ bucket: Schema.String, ahead: Schema.Finite })
 
+// A bucket is never further ahead than it takes to fill, but for what clocks differ by. Where it is, the clock was set back:
+// who is counted in it would be refused for as long as it was set back by, so it counts as full.
+const isForgotten = (ahead: number, span: number): boolean => ahead > span + 10
+
 /** The statements on the unlogged `sign_in_buckets`. */
 export class SignInThrottleRepo extends Context.Service<
   SignInThrottleRepo,
   {
-    /** Makes other requests on these buckets wait until the transaction ends; gives in how many seconds each is full. */
-    readonly lock: (buckets: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<typeof State.Type>, Unavailable>
-    /** In how many seconds a bucket is full, as it is at the moment. */
-    readonly ahead: (bucket: string) => Effect.Effect<number, Unavailable>
+    /**
+     * Makes other requests on these buckets wait until the transaction ends; gives in how many seconds each is full. An empty
+     * one takes `span` seconds.
+     */
+    readonly lock: (
+      buckets: ReadonlyArray<string>,
+      span: number
+    ) => Effect.Effect<ReadonlyArray<typeof State.Type>, Unavailable>
+    /** In how many of `span` seconds a bucket is full, as it is at the moment. */
+    readonly ahead: (bucket: string, span: number) => Effect.Effect<number, Unavailable>
     readonly spend: (bucket: string, interval: number) => Effect.Effect<void, Unavailable>
     /** Removes buckets that are full, a batch of them; gives how many. */
     readonly prune: Effect.Effect<number, Unavailable>
@@ -35,6 +45,13 @@ export class SignInThrottleRepo extends Context.Service<
           ORDER BY name
           ON CONFLICT (bucket) DO UPDATE SET allowed = b.allowed
           RETURNING b.bucket, greatest(0, extract(epoch FROM b.tat - memory_now()))::float8 AS ahead
+        `
+      })
+
+      const forget = SqlSchema.void({
+        Request: Buckets,
+        execute: (buckets) => sql`
+          UPDATE sign_in_buckets SET tat = memory_now() WHERE bucket = ANY(${buckets}::text[])
         `
       })
 
@@ -70,11 +87,20 @@ export class SignInThrottleRepo extends Context.Service<
       })
 
       return SignInThrottleRepo.of({
-        lock: (buckets) => refine(lock(buckets)),
-        ahead: (bucket) =>
+        lock: (buckets, span) =>
+          refine(
+            Effect.gen(function* () {
+              const states = yield* lock(buckets)
+              const forgotten = states.filter(({ ahead }) => isForgotten(ahead, span)).map(({ bucket }) => bucket)
+              if (forgotten.length === 0) return states
+              yield* forget(forgotten)
+              return states.map((state) => (forgotten.includes(state.bucket) ? { ...state, ahead: 0 } : state))
+            })
+          ),
+        ahead: (bucket, span) =>
           refine(
             ahead(bucket).pipe(
-              Effect.map((state) => state.ahead),
+              Effect.map((state) => (isForgotten(state.ahead, span) ? 0 : state.ahead)),
               Effect.catchTag("NoSuchElementError", Effect.die)
             )
           ),

@@ -7,7 +7,8 @@ import { SignInThrottleRepo } from "./SignInThrottleRepo.ts"
 /** How many wrong codes a day an e-mail address may get, whoever types them, before its codes are looked at no more. */
 const wrongCodesPerDay = 20
 
-const daily = pace(wrongCodesPerDay, 86_400)
+const daySeconds = 86_400
+const daily = pace(wrongCodesPerDay, daySeconds)
 const bucketOf = (email: Email): string => `wrong-code:email:${email}`
 
 /**
@@ -32,11 +33,11 @@ export class WrongCodes extends Context.Service<
       const isEmpty = (ahead: number): boolean => ahead * 1_000_000 > (daily.burst - 1) * daily.interval
 
       const isUsedUp = Effect.fn("WrongCodes.isUsedUp")(function* (email: Email) {
-        return isEmpty(yield* repo.ahead(bucketOf(email)))
+        return isEmpty(yield* repo.ahead(bucketOf(email), daySeconds))
       })
 
       const lock = Effect.fn("WrongCodes.lock")(function* (email: Email) {
-        const [state] = yield* repo.lock([bucketOf(email)])
+        const [state] = yield* repo.lock([bucketOf(email)], daySeconds)
         return isEmpty(state?.ahead ?? 0)
       })
 

@@ -13,25 +13,29 @@ const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(l
 /**
  * Takes a token of every bucket, or of none: the generic cell rate algorithm. A bucket holds when it will be full again, in
  * microseconds of Redis' clock, and vanishes when it is. No bucket is further ahead than its burst, unless the clock was
- * set back. ARGV holds the interval and the burst of each.
+ * set back: what is beyond is then forgotten for good. ARGV holds the interval and the burst of each.
  */
 const takeScript = script(`
 local time = redis.call("TIME")
 local now = time[1] * 1000000 + time[2]
 local ahead = {}
+local beyond = {}
 local allowed = 1
 for index, key in ipairs(KEYS) do
   local interval = tonumber(ARGV[2 * index - 1])
   local span = interval * tonumber(ARGV[2 * index])
   local full = tonumber(redis.call("GET", key) or "0")
   ahead[index] = math.min(math.max(full - now, 0), span)
+  beyond[index] = full - now > span
   if ahead[index] + interval > span then
     allowed = 0
   end
 end
-if allowed == 1 then
-  for index, key in ipairs(KEYS) do
+for index, key in ipairs(KEYS) do
+  if allowed == 1 then
     ahead[index] = ahead[index] + tonumber(ARGV[2 * index - 1])
+  end
+  if allowed == 1 or beyond[index] then
     redis.call("SET", key, string.format("%.0f", now + ahead[index]), "PX", math.ceil(ahead[index] / 1000))
   end
 end

@@ -233,6 +233,17 @@ layer(TestLayer, { excludeTestServices: true, timeout: "30 seconds" })("Accounts
     })
   )
 
+  it.effect("counts nobody's requests for as long as the clock is set back by", () =>
+    Effect.gen(function* () {
+      yield* setClock("30 days")
+      const address = newEmail()
+      yield* Effect.forEach(Array.range(1, 5), () => request(address))
+      yield* setClock("0 seconds")
+      yield* Effect.forEach(Array.range(1, 5), () => request(address))
+      assert.deepInclude(yield* Effect.flip(request(address)), { code: "rate_limited", retry_after: 720 })
+    })
+  )
+
   it.effect("names the limit that lets nothing through for the longest, where several refuse", () =>
     Effect.gen(function* () {
       yield* setClock("0 seconds")

@@ -149,13 +149,15 @@ layer(suite, { excludeTestServices: true, timeout: "60 seconds" })("Requests adm
     })
   )
 
-  it.effect("are let in while another session holds a bucket of another account", () =>
+  it.effect("are let in and counted while another session holds a bucket of another account", () =>
     Effect.gen(function* () {
       yield* stopClock
       const limiter = yield* RateLimiter
       const other = Context.get(yield* Layer.build(yield* secondPool), SqlClient.SqlClient)
-      const [held, free] = yield* newSenders([1, 1])
-      yield* askOn(limiter, held!)
+      // Buckets are taken in the order of the accounts' ids.
+      const senders = yield* newSenders([1, 1])
+      const [held, free] = senders.toSorted((one, other) => (one.accountId < other.accountId ? -1 : 1))
+      for (const sender of senders) yield* askOn(limiter, sender)
       const ask = Effect.forEach([held!, free!, held!, free!], (sender) => Effect.option(askOn(limiter, sender)), {
         concurrency: "unbounded"
       })
@@ -167,6 +169,7 @@ layer(suite, { excludeTestServices: true, timeout: "60 seconds" })("Requests adm
         answers.map(({ _tag }) => _tag),
         ["None", "Some", "None", "Some"]
       )
+      assert.deepStrictEqual(yield* limiter.remaining(free!), { writes: 0, reads: 60 })
       assert.isTrue((yield* askOn(limiter, held!)).isIn)
     })
   )

@@ -116,6 +116,26 @@ export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
     })
   )
 
+  it.effect("refuses nobody for longer than a bucket takes to fill, however far the clock is set back", () =>
+    Effect.gen(function* () {
+      // One request takes a statement of its own, many are admitted together.
+      for (const times of [1, 10]) {
+        yield* set("3 hours")
+        const key = yield* newKey
+        yield* admitTimes(31, key)
+        yield* set("0 seconds")
+        for (const admission of yield* admitTimes(times, key)) {
+          if (admission._tag === "Limited") assert.isAtMost(admission.retryAfter, 2)
+        }
+        yield* set("2 seconds")
+        assert.strictEqual((yield* admit(key))._tag, "Admitted")
+        yield* set("62 seconds")
+        assert.strictEqual(count(yield* admitTimes(31, key), "Admitted"), 30)
+      }
+      yield* set("0 seconds")
+    })
+  )
+
   it.effect("lets exactly the burst through of 100 at once", () =>
     Effect.gen(function* () {
       yield* set("0 seconds")
