@@ -95,6 +95,8 @@ export class Settings extends Context.Service<
     readonly localMode: boolean
     readonly databaseUrl: Option.Option<Redacted.Redacted>
     readonly dataDir: string
+    /** What tables in memory may take; 0 keeps none. */
+    readonly cacheBytes: number
     readonly redisUrl: Option.Option<Redacted.Redacted>
     readonly smtpUrl: Option.Option<Redacted.Redacted>
     readonly mailFrom: string

@@ -80,6 +80,7 @@ describe("Settings", () => {
         LOG_FORMAT: "json",
         OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318/",
         METRICS_TOKEN: "m3trics",
+        CACHE_BYTES: "0",
         LIMIT_TABLES: "50",
         TRUSTED_PROXIES: "10.0.0.0/8, ::1",
         LINK_MINUTES: " "
@@ -92,6 +93,7 @@ describe("Settings", () => {
         localMode: false,
         mailFrom: "Memory <memory@example.com>",
         allowedOrigins: ["https://a.example", "http://localhost:6274"],
+        cacheBytes: 0,
         cimd: false,
         logLevel: "Debug",
         logFormat: "json",

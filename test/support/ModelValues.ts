@@ -133,7 +133,7 @@ export const sorted = (rows: ReadonlyArray<Fields>, sort: string | undefined): R
   const descending = sort.startsWith("-")
   const field = descending ? sort.slice(1) : sort
   // Of one moment, the last inserted is the newest.
-  if (field === "created_at") {
+  if (field === "created_at" || field === "updated_at") {
     const inserted = descending ? rows.toReversed() : rows
     return inserted.toSorted((a, b) => (descending ? -1 : 1) * compareTimes(a[field] as string, b[field] as string))
   }

@@ -19,6 +19,9 @@ export const shortKey = (key: string): string => {
 /** Whether a key has a longer full form than its short one. */
 export const isLong = (key: string): boolean => key.length > KEPT && key.length > cutEnd(key)
 
+/** Whether a short form is not the whole key. */
+export const isCut = (short: string): boolean => short.length > KEPT + 1
+
 /** The first end of a whole character, spelling or surrogate pair at or behind the limit. */
 const cutEnd = (key: string): number => (opensPair(key, KEPT - 1) ? KEPT + 1 : KEPT)
 

@@ -59,6 +59,11 @@ export const storageSettings = {
     example: "redis://user:password@host:6379",
     accepts: isRedisUrl,
     faultOf: (url) => parametersFault(url, {})
+  }),
+  cacheBytes: integer("CACHE_BYTES", 64 * 1024 * 1024, [0, 1024 ** 4], {
+    meaning:
+      "Memory for tables that are read again and again, so that their reads need no query; of the tables of up to 4 MB, those that were not read for the longest go first. `0` keeps none. Reads are exact with any value, over several instances too.",
+    unit: "bytes"
   })
 }
 

@@ -81,6 +81,15 @@ const staleRetries = counter(
   "agent_memory_write_stale_retries_total",
   "Attempts repeated because the account had changed since it was read."
 )
+const cacheHits = counter("agent_memory_table_cache_hits_total", "Reads that a table in memory answered.")
+const cacheMisses = counter(
+  "agent_memory_table_cache_misses_total",
+  "Reads that the database answered, since the table was not in memory, or not as it is now."
+)
+const cacheSize = Metric.gauge("agent_memory_table_cache_bytes", {
+  description: "Memory that the tables in memory take, in bytes.",
+  attributes: bytes
+})
 const sweepBatches = family((kind) =>
   counter("agent_memory_sweep_batches_total", "Batches of expired data that were removed, by kind.", { kind: kind! })
 )
@@ -174,6 +183,18 @@ export const databaseConnections = (max: number): Effect.Effect<void, never, Sco
 /** Tells how many writes wait, until the scope ends. */
 export const writeQueue = (length: () => number): Effect.Effect<void, never, Scope.Scope> =>
   observed(writesQueued, length)
+
+/** Tells how often tables in memory answered reads, and what they take, until the scope ends. */
+export const tableCache = (
+  read: () => { readonly hits: number; readonly misses: number; readonly bytes: number }
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.all([
+      observedState(cacheHits, () => ({ count: read().hits, incremental: true })),
+      observedState(cacheMisses, () => ({ count: read().misses, incremental: true })),
+      observed(cacheSize, () => read().bytes)
+    ])
+  )
 
 /** Counts a group of writes that is carried out together. */
 export const writeGroup = (size: number): Effect.Effect<void> => record(groupWrites, size)

@@ -1,0 +1,128 @@
+import type { Fiber } from "effect"
+import type { TableChange } from "./CachedTable.ts"
+import { CachedTable } from "./CachedTable.ts"
+import { mapBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
+
+/** A table on its way, and the commits that landed meanwhile. */
+export interface Loading {
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly missed: Array<{ readonly revision: number; readonly change: TableChange | undefined }>
+}
+
+/**
+ * What is known of one table at a revision of its account: its rows; that they are being loaded; that it was read once, by
+ * SQL; or that it is too large.
+ */
+export interface Entry {
+  revision: number
+  content: CachedTable | Loading | "read" | "large"
+  bytes: number
+}
+
+interface Account {
+  readonly entries: Map<string, Entry>
+  readonly bytes: number
+}
+
+/** The entries of a cache, of which those go first whose account, and then table, was asked for the longest ago. */
+export class CacheEntries {
+  bytes = 0
+  private readonly capacity: number
+  private readonly accounts = new Map<string, Account>()
+  /** Entries whose tables queries may have made larger since they were measured. */
+  private readonly lent = new Set<Entry>()
+
+  constructor(capacity: number) {
+    this.capacity = capacity
+  }
+
+  /** An entry that is asked for now. */
+  get(accountId: string, table: string): Entry | undefined {
+    const account = this.accounts.get(accountId)
+    const entry = account?.entries.get(table)
+    if (account === undefined || entry === undefined) return undefined
+    touch(this.accounts, accountId, account)
+    touch(account.entries, table, entry)
+    return entry
+  }
+
+  add(accountId: string, table: string, entry: Omit<Entry, "bytes">): Entry {
+    this.remove(accountId, table)
+    const name = ownText(table)
+    const added = { ...entry, bytes: 0 }
+    const account = this.accounts.get(accountId) ?? this.addAccount(ownText(accountId))
+    account.entries.set(name, added)
+    this.bytes += textBytes(name)
+    this.measure(added)
+    return added
+  }
+
+  /** Whether it is in the cache still. */
+  has(accountId: string, table: string, entry: Entry): boolean {
+    return this.accounts.get(accountId)?.entries.get(table) === entry
+  }
+
+  of(accountId: string): ReadonlyArray<readonly [table: string, entry: Entry]> {
+    return [...(this.accounts.get(accountId)?.entries ?? [])]
+  }
+
+  remove(accountId: string, table: string): void {
+    const account = this.accounts.get(accountId)
+    const entry = account?.entries.get(table)
+    if (account === undefined || entry === undefined) return
+    account.entries.delete(table)
+    this.lent.delete(entry)
+    this.bytes -= entry.bytes + textBytes(table)
+    if (account.entries.size > 0) return
+    this.accounts.delete(accountId)
+    this.bytes -= account.bytes
+  }
+
+  forget(accountId: string): void {
+    for (const [table] of this.of(accountId)) this.remove(accountId, table)
+  }
+
+  clear(): void {
+    this.accounts.clear()
+    this.lent.clear()
+    this.bytes = 0
+  }
+
+  /** Remembers that the entry's table is being read. */
+  lend(entry: Entry): void {
+    this.lent.add(entry)
+  }
+
+  /** Measures an entry that has another content. */
+  measure(entry: Entry): void {
+    const { content } = entry
+    const bytes = objectBytes(3) + (content instanceof CachedTable ? content.bytes : 0)
+    this.bytes += bytes - entry.bytes
+    entry.bytes = bytes
+  }
+
+  /** Measures what was read since, and lets go what the cache has no room for. */
+  settle(): void {
+    for (const entry of this.lent) this.measure(entry)
+    this.lent.clear()
+    while (this.bytes > this.capacity && this.accounts.size > 0) {
+      const [accountId, { entries }] = this.accounts.entries().next().value!
+      this.remove(accountId, entries.keys().next().value!)
+    }
+  }
+
+  private addAccount(accountId: string): Account {
+    const account = { entries: new Map<string, Entry>(), bytes: accountBytes + textBytes(accountId) }
+    this.accounts.set(accountId, account)
+    this.bytes += account.bytes
+    return account
+  }
+}
+
+const touch = <A>(map: Map<string, A>, key: string, value: A): void => {
+  map.delete(key)
+  map.set(key, value)
+}
+
+/** Of an account with a few tables, and of its place in a map. */
+const accountBytes = objectBytes(2) + objectBytes(1) + mapBytes(4) + 56

@@ -1,0 +1,31 @@
+/** What values take of V8's heap on 64 bits, as far as it can be told without asking it. */
+
+const word = 8
+
+/** Of an object with so many fields. */
+export const objectBytes = (fields: number): number => (3 + fields) * word
+
+/** Of an array, or of a list that grew to so many items. */
+export const arrayBytes = (items: number): number => 6 * word + items * word
+
+/** Of a map, whose capacity is a power of two. */
+export const mapBytes = (entries: number): number => {
+  const capacity = 2 ** Math.max(2, Math.ceil(Math.log2(Math.max(entries, 1))))
+  return 7 * word + capacity * 3.5 * word
+}
+
+/** Of a field that holds a time: numbers of more than 31 bits are objects of their own. */
+export const numberBytes = 2 * word
+
+// Over text of one byte a character this is known to find nothing, without a look at it.
+const wide = /[^\0-\xff]/
+
+/** Of a text that is no window on another one: one byte a character, or two where one of them needs it. */
+export const textBytes = (text: string): number =>
+  2 * word + Math.ceil((text.length * (wide.test(text) ? 2 : 1)) / word) * word
+
+/** Shorter texts are never a window on another one, nor a chain of pieces. */
+const shortest = 13
+
+/** The same text for itself alone, so that it keeps no request or larger text in memory. It must be well-formed. */
+export const ownText = (text: string): string => (text.length < shortest ? text : Buffer.from(text).toString())
