@@ -18,6 +18,8 @@ interface Order {
   readonly sort: Sort
   /** The indexes of all rows. */
   readonly indexes: Array<number>
+  /** What it takes without the indexes. */
+  readonly bytes: number
 }
 
 /** So many orders are kept; the one that was not asked for the longest goes first. */
@@ -42,7 +44,7 @@ export class FieldKeys {
   get bytes(): number {
     const { columns, keyBytes, orders, rows } = this
     const list = arrayBytes(rows.length)
-    const kept = columns.size * list + orders.size * (list + objectBytes(2) + objectBytes(3))
+    const kept = (columns.size + orders.size) * list
     return objectBytes(4) + mapBytes(columns.size) + mapBytes(orders.size) + kept + keyBytes
   }
 
@@ -76,18 +78,29 @@ export class FieldKeys {
   order(sort: Sort): ReadonlyArray<number> {
     const name = (sort.descending ? "-" : "+") + sort.facet
     const known = this.orders.get(name)
-    this.orders.delete(name)
-    const order = known ?? { sort, indexes: [...this.rows.keys()].toSorted(this.compare(sort)) }
-    this.orders.set(name, order)
-    if (this.orders.size > maxOrders) this.orders.delete(this.orders.keys().next().value!)
-    return order.indexes
+    if (known !== undefined) {
+      this.orders.delete(name)
+      this.orders.set(name, known)
+      return known.indexes
+    }
+    if (this.orders.size === maxOrders) {
+      const [oldest, { bytes }] = this.orders.entries().next().value!
+      this.orders.delete(oldest)
+      this.keyBytes -= bytes
+    }
+    const indexes = [...this.rows.keys()].toSorted(this.compare(sort))
+    const own = { ...sort, field: ownText(sort.field), facet: ownText(sort.facet) }
+    const bytes = objectBytes(3) + objectBytes(3) + 3 * textBytes(sort.facet)
+    this.orders.set((sort.descending ? "-" : "+") + own.facet, { sort: own, indexes, bytes })
+    this.keyBytes += bytes
+    return indexes
   }
 
   /** The same for a copy of the rows. */
   copy(rows: ReadonlyArray<Row>): FieldKeys {
     const copy = new FieldKeys(rows)
     for (const [facet, column] of this.columns) copy.columns.set(facet, column.slice())
-    for (const [name, { indexes, sort }] of this.orders) copy.orders.set(name, { sort, indexes: indexes.slice() })
+    for (const [name, order] of this.orders) copy.orders.set(name, { ...order, indexes: order.indexes.slice() })
     copy.keyBytes = this.keyBytes
     return copy
   }

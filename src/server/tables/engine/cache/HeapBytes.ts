@@ -5,8 +5,8 @@ const word = 8
 /** Of an object with so many fields. */
 export const objectBytes = (fields: number): number => (3 + fields) * word
 
-/** Of an array, or of a list that grew to so many items. */
-export const arrayBytes = (items: number): number => 6 * word + items * word
+/** Of an array that grew to so many items, which has room for a few from its first on. */
+export const arrayBytes = (items: number): number => 6 * word + Math.max(items, 17) * word
 
 /** Of a map, whose capacity is a power of two. */
 export const mapBytes = (entries: number): number => {

@@ -2,6 +2,7 @@ import { Cause, Context, Effect, Exit, Fiber, FiberSet, Layer, type Scope } from
 import { SqlClient } from "effect/sql"
 import type { Unavailable } from "../../../../domain/Problem.ts"
 import { Settings } from "../../../Config.ts"
+import type * as Admission from "../../../keys/Admission.ts"
 import * as Metrics from "../../../telemetry/Metrics.ts"
 import { CachedTable, type TableChange } from "./CachedTable.ts"
 import { CacheEntries, type Entry } from "./CacheEntries.ts"
@@ -21,6 +22,9 @@ const maxLoads = 4
 /** For a table to load, and twice for what other instances have changed: no read waits more often. */
 const maxWaits = 3
 
+/** A revision of an account, in the server that was started at this time. */
+type Moment = Pick<Admission.Moment, "revision" | "incarnation">
+
 /**
  * Tables in memory, for reads that need no statement then. Each is known to be of one revision of its account; it answers a
  * request only if that is the revision which the request's own admission told, or a later one. So a read is never older
@@ -33,13 +37,9 @@ export class TableCache extends Context.Service<
      * The table as it is at the revision of a request's admission, or later. Undefined where it is to be read by SQL: the
      * first read of a table at a revision is, and only the next one loads it.
      */
-    readonly at: (
-      accountId: string,
-      table: string,
-      moment: { readonly revision: number; readonly incarnation: number }
-    ) => Effect.Effect<CachedTable | undefined>
+    readonly at: (accountId: string, table: string, moment: Moment) => Effect.Effect<CachedTable | undefined>
     /** Tells of a commit of this process, which made this the account's revision: what it did to each changed table. */
-    readonly committed: (accountId: string, revision: number, changes: ReadonlyMap<string, TableChange>) => void
+    readonly committed: (accountId: string, moment: Moment, changes: ReadonlyMap<string, TableChange>) => void
     /** For a commit of which nobody knows whether it landed, or which is not told table by table. */
     readonly forget: (accountId: string) => void
     /** For a database that may not be the same any more: its connection was lost. */
@@ -75,6 +75,13 @@ export const makeTableCache = Effect.fnUntraced(function* (
     refreshes.clear()
   }
 
+  /** In another server, or in this one after a start, revisions may mean other content. */
+  const learn = (moment: Moment): void => {
+    if (moment.incarnation === incarnation) return
+    clear()
+    incarnation = moment.incarnation
+  }
+
   /** What a read of the cache's own came to; undefined where the account is forgotten for want of it. */
   const resultOf = <A extends LoadedTable | TableRevisions>(
     accountId: string,
@@ -106,9 +113,9 @@ export const makeTableCache = Effect.fnUntraced(function* (
     loads++
     fiber.addObserver((exit) => {
       loads--
-      const loaded = resultOf(accountId, exit)
       // It was forgotten on the way, and may be of before whatever was the reason for that.
       if (!entries.has(accountId, table, entry)) return
+      const loaded = resultOf(accountId, exit)
       if (loaded === undefined) return entries.remove(accountId, table)
       entry.revision = loaded.revision
       entry.content = loaded.table ?? "large"
@@ -153,7 +160,7 @@ export const makeTableCache = Effect.fnUntraced(function* (
   const look: (
     accountId: string,
     table: string,
-    moment: { readonly revision: number; readonly incarnation: number },
+    moment: Moment,
     waits: number
   ) => Effect.Effect<CachedTable | undefined> = (accountId, table, moment, waits) => {
     const { revision } = moment
@@ -182,13 +189,12 @@ export const makeTableCache = Effect.fnUntraced(function* (
     at: (accountId, table, moment) =>
       Effect.suspend(() => {
         if (capacity === 0) return Effect.undefined
-        if (moment.incarnation !== incarnation) {
-          clear()
-          incarnation = moment.incarnation
-        }
+        learn(moment)
         return look(accountId, table, moment, 0)
       }),
-    committed: (accountId, revision, changes) => {
+    committed: (accountId, moment, changes) => {
+      learn(moment)
+      const { revision } = moment
       for (const [table, entry] of entries.of(accountId)) {
         const change = changes.get(table)
         const { content } = entry
