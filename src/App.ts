@@ -57,6 +57,7 @@ import { Imports } from "./server/tables/Imports.ts"
 import { Rows } from "./server/tables/Rows.ts"
 import { RowsHttp } from "./server/tables/RowsHttp.ts"
 import { RowWrites } from "./server/tables/RowWrites.ts"
+import { TableCache } from "./server/tables/engine/cache/TableCache.ts"
 import { Tables } from "./server/tables/Tables.ts"
 import { TablesHttp } from "./server/tables/TablesHttp.ts"
 import * as Metrics from "./server/telemetry/Metrics.ts"
@@ -83,6 +84,7 @@ export const ServicesLayer = Layer.mergeAll(
   Layer.provideMerge([Tables.layer, Links.layer]),
   Layer.provideMerge(LinkContents.layer),
   Layer.provideMerge([Rows.layer, RowWrites.layer, Imports.layer, Versions.layer, Keys.layer]),
+  Layer.provideMerge(TableCache.layer),
   Layer.provideMerge(DatabasePulse.layer),
   Layer.provideMerge(Capacity.layer)
 )

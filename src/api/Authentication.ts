@@ -4,7 +4,10 @@ import type { AccountId } from "../domain/Account.ts"
 import type { KeyId } from "../domain/Key.ts"
 import { RateLimited, Unauthenticated, Unavailable } from "../domain/Problem.ts"
 
-/** Whose request it is, when the database's clock admitted it, and how many of its class the key may still send at once. */
+/**
+ * Whose request it is, when the database's clock admitted it, at which revision of the account, and how many of its class
+ * the key may still send at once.
+ */
 export class CurrentKey extends Context.Service<
   CurrentKey,
   {
@@ -12,6 +15,8 @@ export class CurrentKey extends Context.Service<
     readonly id: KeyId
     readonly name: string
     readonly now: Date
+    readonly revision: number
+    readonly incarnation: number
     readonly remaining: number
   }
 >()("agent-memory/api/Authentication/CurrentKey") {}

@@ -8,6 +8,7 @@ import { RowWrites, type FailureOf, type Operation, type SingleOperation } from 
 import { Tables } from "../../src/server/tables/Tables.ts"
 import { Versions } from "../../src/server/versions/Versions.ts"
 import type { Account, ServiceAnswer } from "./ModelRun.ts"
+import { readerNow } from "./Instances.ts"
 import { callTool, type ToolAnswer } from "./Mcp.ts"
 import {
   isWrite,
@@ -262,11 +263,11 @@ const read = Effect.fnUntraced(function* ({ accountId }: Account, operation: Exc
     case "query": {
       const filter = yield* readFilter(operation.filter && JSON.stringify(operation.filter))
       if (operation.kind === "count") {
-        return { body: yield* rows.count(accountId, operation.table, filter), replayed: false }
+        return { body: yield* rows.count(yield* readerNow(accountId), operation.table, filter), replayed: false }
       }
       const sort = operation.sort === undefined ? undefined : parseSort(operation.sort)
       const query = { filter, sort, limit: operation.limit ?? 100 }
-      return { body: yield* rows.query(accountId, operation.table, query), replayed: false }
+      return { body: yield* rows.query(yield* readerNow(accountId), operation.table, query), replayed: false }
     }
   }
 })

@@ -47,8 +47,8 @@ export const AuthenticationLayer = Layer.effect(
           const record = yield* CurrentRequest
           record.accountId = admission.key.accountId
           record.keyId = admission.key.id
-          const { key, now, remaining } = admission
-          return yield* Effect.provideService(httpEffect, CurrentKey, { ...key, now, remaining })
+          const { incarnation, key, now, remaining, revision } = admission
+          return yield* Effect.provideService(httpEffect, CurrentKey, { ...key, now, revision, incarnation, remaining })
         })
       }
     })

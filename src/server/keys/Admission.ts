@@ -22,6 +22,11 @@ export interface Moment {
   readonly incarnation: number
 }
 
+/** Who reads, and the point in time at which the request was let in: what is read is never older. */
+export interface Reader extends Pick<Moment, "revision" | "incarnation"> {
+  readonly accountId: string
+}
+
 /** Whether both buckets had a token, and in how many seconds each is full again. */
 export interface Verdict extends Moment {
   readonly allowed: boolean

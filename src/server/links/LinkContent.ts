@@ -6,7 +6,14 @@ import { parseSort } from "../../domain/Query.ts"
 import { systemFields, type Row } from "../../domain/Row.ts"
 import { Rows } from "../tables/Rows.ts"
 import type { LinkTarget } from "../../domain/Link.ts"
+import type { AccountId } from "../../domain/Account.ts"
+import type { Reader } from "../keys/Admission.ts"
 import type { FoundLink } from "./LinksRepo.ts"
+
+/** A link that was opened within its limits. */
+export interface OpenedLink extends FoundLink, Reader {
+  readonly accountId: AccountId
+}
 
 /** What a link leads to, as it is now. */
 export type LinkContent =
@@ -58,7 +65,7 @@ export class LinkContents extends Context.Service<
   LinkContents,
   {
     /** The scope holds the room that the content takes. */
-    readonly read: (link: FoundLink) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
+    readonly read: (link: OpenedLink) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
   }
 >()("agent-memory/server/links/LinkContent/LinkContents") {
   static readonly layer = Layer.effect(
@@ -66,14 +73,14 @@ export class LinkContents extends Context.Service<
     Effect.gen(function* () {
       const rows = yield* Rows
 
-      const query = Effect.fnUntraced(function* (accountId: string, target: LinkTarget & { readonly kind: "query" }) {
+      const query = Effect.fnUntraced(function* (reader: Reader, target: LinkTarget & { readonly kind: "query" }) {
         const { limit, sort, table } = target
         // A link may be older than a bound that its filter exceeds.
         const filter =
           target.filter === undefined
             ? undefined
             : yield* Effect.mapError(Effect.fromResult(parseFilter(target.filter, "")), linkOver)
-        const { hasMore, rows: found } = yield* rows.select(accountId, table, {
+        const { hasMore, rows: found } = yield* rows.select(reader, table, {
           filter: filter?.isEmpty === true ? undefined : filter,
           sort: sort === undefined ? undefined : parseSort(sort),
           limit
@@ -82,10 +89,11 @@ export class LinkContents extends Context.Service<
         return content
       })
 
-      const read = Effect.fn("LinkContents.read")(function* ({ accountId, target }: FoundLink) {
-        if (target.kind === "query") return yield* query(accountId, target)
+      const read = Effect.fn("LinkContents.read")(function* (link: OpenedLink) {
+        const { target } = link
+        if (target.kind === "query") return yield* query(link, target)
         const { id, table } = target
-        const row = yield* rows.find(accountId, table, id)
+        const row = yield* rows.find(link, table, id)
         if (Option.isSome(row)) return yield* Effect.fromResult(contentOf(target, row.value))
         return yield* rowDeleted()
       })

@@ -11,20 +11,21 @@ import { LinkStorageLimit, StorageLimit, VersionNotFound } from "../../domain/Pr
 import { rowOf, rowText, timeOf, timeText, type Row } from "../../domain/Row.ts"
 import { systemFieldBytes } from "../../domain/Write.ts"
 import { Settings } from "../Config.ts"
+import type { FoundLink } from "./LinksRepo.ts"
 import type { WriteAnswer } from "../tables/EvaluateWrites.ts"
 import { Rows } from "../tables/Rows.ts"
 import { RowWrites, type Caller } from "../tables/RowWrites.ts"
 import { Versions } from "../versions/Versions.ts"
-import { contentOf, fieldOf, rowDeleted, type RowTarget } from "./LinkContent.ts"
-import type { FoundLink } from "./LinksRepo.ts"
+import { contentOf, fieldOf, rowDeleted, type OpenedLink, type RowTarget } from "./LinkContent.ts"
 
 /** A link with which a row, or one text field of it, may be edited. */
-export interface EditableLink extends FoundLink {
+export interface EditableLink extends OpenedLink {
   readonly target: RowTarget
 }
 
 /** Whether a link may change what it leads to: not with the token of its download, and not for a query. */
-export const isEditable = (link: FoundLink): link is EditableLink => link.isViewer && link.target.kind !== "query"
+export const isEditable = <Link extends FoundLink>(link: Link): link is Link & { readonly target: RowTarget } =>
+  link.isViewer && link.target.kind !== "query"
 
 const scalar = { kind: "scalar" } as const
 const text = { kind: "text" } as const
@@ -123,8 +124,9 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
     })
 
     /** What is kept of the row's past, newest first: nothing of a row that was deleted, whose link has ended with it. */
-    const archive = Effect.fnUntraced(function* ({ accountId, target }: EditableLink) {
-      const row = yield* rows.find(accountId, target.table, target.id)
+    const archive = Effect.fnUntraced(function* (link: EditableLink) {
+      const { accountId, target } = link
+      const row = yield* rows.find(link, target.table, target.id)
       if (Option.isNone(row)) return yield* rowDeleted()
       return yield* versions.read(accountId, target.table, target.id)
     })

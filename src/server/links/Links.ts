@@ -19,11 +19,12 @@ import { Settings } from "../Config.ts"
 import { transact } from "../sql/SqlFailure.ts"
 import { Rows } from "../tables/Rows.ts"
 import { Tokens } from "../Tokens.ts"
+import type { Reader } from "../keys/Admission.ts"
 import { LinksRepo, type FoundLink, type Maker } from "./LinksRepo.ts"
 import { fieldOf } from "./LinkContent.ts"
 
 /** Who makes a link, of which account. */
-export interface LinkMaker extends Maker {
+export interface LinkMaker extends Maker, Reader {
   readonly accountId: AccountId
 }
 
@@ -106,8 +107,8 @@ export class Links extends Context.Service<
         return created
       }, transact(sql))
 
-      const rowOf = Effect.fnUntraced(function* (accountId: AccountId, table: string, id: string) {
-        const row = yield* rows.find(accountId, table, id)
+      const rowOf = Effect.fnUntraced(function* (maker: LinkMaker, table: string, id: string) {
+        const row = yield* rows.find(maker, table, id)
         if (Option.isSome(row)) return row.value
         return yield* new RowNotFound({ detail: `The table ${table} has no row with this id.` })
       })
@@ -116,7 +117,7 @@ export class Links extends Context.Service<
         maker: LinkMaker,
         { id, table }: { table: string; id: string }
       ) {
-        yield* rowOf(maker.accountId, table, id)
+        yield* rowOf(maker, table, id)
         return yield* make(maker, { kind: "row", table, id })
       })
 
@@ -126,7 +127,7 @@ export class Links extends Context.Service<
       ) {
         const linked: LinkTarget = { kind: "text", table, id, field }
         yield* checkLength("/field", linked)
-        const found = fieldOf(yield* rowOf(maker.accountId, table, id), field)
+        const found = fieldOf(yield* rowOf(maker, table, id), field)
         if (found === undefined) return yield* new FieldNotFound({ detail: "The row has no field of this name." })
         if (found.value[0] !== '"') return yield* new FieldNotText({ detail: "The field holds no string." })
         return yield* make(maker, linked)

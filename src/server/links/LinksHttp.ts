@@ -12,7 +12,13 @@ export const LinksHttp = HttpApiBuilder.group(
   "links",
   Effect.fnUntraced(function* (handlers) {
     const links = yield* Links
-    const maker = Effect.map(CurrentKey, ({ accountId, id }): LinkMaker => ({ kind: "key", accountId, id }))
+    const maker = Effect.map(CurrentKey, ({ accountId, id, incarnation, revision }): LinkMaker => ({
+      kind: "key",
+      accountId,
+      id,
+      revision,
+      incarnation
+    }))
 
     return handlers.handleAll({
       row: Effect.fnUntraced(function* ({ headers, payload }) {

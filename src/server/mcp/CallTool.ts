@@ -45,16 +45,20 @@ export class CallTool extends Context.Service<
         const { accountId, id } = connection
         const spent = yield* limiter.spend({ accountId, id, class: callClass })
         yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
-        if (spent._tag === "Passed") return
+        if (spent._tag === "Passed") return spent
         return yield* rateLimited(spent, "connection", "One batch carries several writes to one table.")
       })
 
       const attempt = Effect.fnUntraced(function* (call: ToolCall) {
         const { connection, given, tool } = call
         if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly()
-        yield* spend(call, tool.isRead(given.values ?? {}))
+        const { incarnation, revision } = yield* spend(call, tool.isRead(given.values ?? {}))
         if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
-        return yield* tool.run(yield* readArguments(tool, given.values, bounds), connection)
+        return yield* tool.run(yield* readArguments(tool, given.values, bounds), {
+          ...connection,
+          revision,
+          incarnation
+        })
       }, Effect.scoped)
 
       const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { invalid } from "../../domain/InvalidPlaces.ts"
-import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import type { AdmittedConnection, AuthenticatedConnection } from "../oauth/Connections.ts"
 import type { LinkMaker } from "../links/Links.ts"
 import type { Caller } from "../tables/RowWrites.ts"
 
@@ -15,7 +15,7 @@ export const sees = ({ tables }: AuthenticatedConnection, table: string): boolea
   tables === null || tables.includes(table)
 
 /** Whose write a tool call is. */
-export const callerOf = (connection: AuthenticatedConnection, args: Target): Caller => ({
+export const callerOf = (connection: AdmittedConnection, args: Target): Caller => ({
   accountId: connection.accountId,
   table: args.table,
   changedBy: { kind: "mcp", id: connection.id, name: connection.clientName },
@@ -27,14 +27,16 @@ export const callerOf = (connection: AuthenticatedConnection, args: Target): Cal
 })
 
 /** Whose write a call is that can make rows, which it may in the connection's tables only. */
-export const makerOfRows = (connection: AuthenticatedConnection, args: Target) =>
+export const makerOfRows = (connection: AdmittedConnection, args: Target) =>
   sees(connection, args.table)
     ? Effect.succeed(callerOf(connection, args))
     : Effect.fail(invalid("/table", `must be one of this connection's tables: ${connection.tables!.join(", ")}`))
 
 /** Who makes a link that a tool gives. */
-export const makerOf = ({ accountId, id }: AuthenticatedConnection): LinkMaker => ({
+export const makerOf = ({ accountId, id, incarnation, revision }: AdmittedConnection): LinkMaker => ({
   kind: "connection",
   accountId,
-  id
+  id,
+  revision,
+  incarnation
 })

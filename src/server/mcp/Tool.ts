@@ -5,7 +5,7 @@ import type { EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import type { Problem } from "../http/RenderProblem.ts"
 import type { Links } from "../links/Links.ts"
-import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import type { AdmittedConnection } from "../oauth/Connections.ts"
 import type { Rows } from "../tables/Rows.ts"
 import type { RowWrites } from "../tables/RowWrites.ts"
 import type { Tables } from "../tables/Tables.ts"
@@ -55,7 +55,7 @@ export interface Tool<Input extends Schema.Top = Schema.Top> {
   readonly isRead: (args: Readonly<Record<string, unknown>>) => boolean
   readonly run: (
     args: Input["Type"],
-    connection: AuthenticatedConnection
+    connection: AdmittedConnection
   ) => Effect.Effect<JsonText, Problem | Unavailable, ToolServices | Scope.Scope>
 }
 

@@ -5,12 +5,18 @@ import type { Unavailable } from "../../domain/Problem.ts"
 import { accessTokenPrefix, accountOfToken } from "../../domain/Token.ts"
 import { Settings } from "../Config.ts"
 import { LastUses } from "../keys/LastUses.ts"
+import type { Reader } from "../keys/Admission.ts"
 import { Tokens } from "../Tokens.ts"
 import { ConnectionsRepo, type OpenConnection } from "./ConnectionsRepo.ts"
 import { mcpResource } from "./Resource.ts"
 
 /** A connection whose access token was shown, and whose account it opens. */
 export interface AuthenticatedConnection extends OpenConnection {
+  readonly accountId: AccountId
+}
+
+/** A connection, as of the admission of one of its requests. */
+export interface AdmittedConnection extends AuthenticatedConnection, Reader {
   readonly accountId: AccountId
 }
 

@@ -14,12 +14,11 @@ import { makeGuesses } from "../http/Guesses.ts"
 import { renderProblem, type Problem } from "../http/RenderProblem.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import { LinkContents, linkOver, type LinkContent } from "../links/LinkContent.ts"
+import { LinkContents, linkOver, type LinkContent, type OpenedLink } from "../links/LinkContent.ts"
 import { dataText } from "../links/LinkData.ts"
 import { attachment, downloadOf } from "../links/LinkDownload.ts"
 import { isEditable, LinkEdits, type EditableLink } from "../links/LinkEdits.ts"
 import { Links } from "../links/Links.ts"
-import type { FoundLink } from "../links/LinksRepo.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Tokens } from "../Tokens.ts"
@@ -100,15 +99,16 @@ export const LinkRoutes = HttpRouter.use(
       const verdict = yield* limiter.spend({ accountId: link.accountId, id: link.id, class: spends })
       yield* Metrics.rateLimitVerdict(spends, verdict._tag)
       if (verdict._tag === "Limited") return yield* rateLimited(verdict, "link", "")
-      return link
+      const { incarnation, revision } = verdict
+      return { ...link, revision, incarnation } satisfies OpenedLink
     })
 
-    const dataOf = (link: FoundLink, content: LinkContent) => answer(dataText(link, content, limits.rowBytes))
+    const dataOf = (link: OpenedLink, content: LinkContent) => answer(dataText(link, content, limits.rowBytes))
 
     /** A route of data: its failures are problems. */
     const route = <E extends Problem, R>(
       spends: RequestClass,
-      respond: (link: FoundLink) => Effect.Effect<Response, E, R>
+      respond: (link: OpenedLink) => Effect.Effect<Response, E, R>
     ) =>
       Effect.flatMap(openedLink("viewer", spends), respond).pipe(
         pulse.guard,
@@ -127,7 +127,7 @@ export const LinkRoutes = HttpRouter.use(
           : Effect.fail(new NotFound({ detail: "The result of a query has no versions." }))
       )
 
-    const bodyText = Effect.fnUntraced(function* (link: FoundLink, maxBody: number) {
+    const bodyText = Effect.fnUntraced(function* (link: OpenedLink, maxBody: number) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const compressed = encodingFault(request.headers)
       if (compressed !== undefined) return yield* compressed

@@ -8,73 +8,88 @@ import type { Query } from "../../domain/Query.ts"
 import { isRowId, rowText, type Row } from "../../domain/Row.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { readWithinRoom } from "../capacity/ReadWithinRoom.ts"
+import type { Reader } from "../keys/Admission.ts"
+import { TableCache } from "./engine/cache/TableCache.ts"
 import { RowsRepo } from "./RowsRepo.ts"
 
-/** Reads live rows (specification section 4.2). A table that was never written reads as an empty one. */
+/**
+ * Reads live rows (specification section 4.2), from memory where the table is there as of the reader's admission. A table
+ * that was never written reads as an empty one.
+ */
 export class Rows extends Context.Service<
   Rows,
   {
     /** `{rows, has_more}`: the rows that match, sorted, at most `limit` of them. */
-    readonly query: (accountId: string, table: string, query: Query) => Effect.Effect<JsonText, Unavailable>
+    readonly query: (reader: Reader, table: string, query: Query) => Effect.Effect<JsonText, Unavailable>
     /** The same rows, to be looked into, and whether the limit cut some off. The scope holds the room that they take. */
     readonly select: (
-      accountId: string,
+      reader: Reader,
       table: string,
       query: Query
     ) => Effect.Effect<{ readonly rows: ReadonlyArray<Row>; readonly hasMore: boolean }, Unavailable, Scope.Scope>
     /** How many rows match, and the ids of at most `limit` of them in insertion order. */
     readonly ids: (
-      accountId: string,
+      reader: Reader,
       table: string,
       filter: Filter,
       limit: number
     ) => Effect.Effect<{ readonly matched: number; readonly ids: ReadonlyArray<string> }, Unavailable>
     /** One row by its id, which may be any text. */
-    readonly find: (accountId: string, table: string, id: string) => Effect.Effect<Option.Option<Row>, Unavailable>
+    readonly find: (reader: Reader, table: string, id: string) => Effect.Effect<Option.Option<Row>, Unavailable>
     /** `{count}` of the rows that match. */
-    readonly count: (
-      accountId: string,
-      table: string,
-      filter: Filter | undefined
-    ) => Effect.Effect<JsonText, Unavailable>
+    readonly count: (reader: Reader, table: string, filter: Filter | undefined) => Effect.Effect<JsonText, Unavailable>
   }
 >()("agent-memory/server/tables/Rows") {
   static readonly layerNoDeps = Layer.effect(
     Rows,
     Effect.gen(function* () {
       const repo = yield* RowsRepo
+      const cache = yield* TableCache
       const capacity = yield* Capacity
 
-      const read = (accountId: string, table: string, query: Query) =>
-        Effect.map(
-          readWithinRoom(accountId, capacity, (most) => repo.query(accountId, table, query, most)),
-          ({ rows }) => rows
-        )
-
-      const select = Effect.fn("Rows.select")(function* (accountId: string, table: string, query: Query) {
-        const found = query.filter?.isImpossible === true ? [] : yield* read(accountId, table, query)
-        return { rows: found.slice(0, query.limit), hasMore: found.length > query.limit }
+      const select = Effect.fn("Rows.select")(function* (reader: Reader, table: string, query: Query) {
+        const { accountId } = reader
+        if (query.filter?.isImpossible === true) return { rows: [], hasMore: false }
+        const cached = yield* cache.at(accountId, table, reader)
+        if (cached !== undefined) {
+          const found = cached.query(query)
+          // The rows are in memory anyway; what is made of them is not.
+          const bytes = found.rows.reduce((sum, { data }) => sum + data.bytes, 0)
+          yield* readWithinRoom(accountId, capacity, () => Effect.succeed({ bytes }))
+          return found
+        }
+        const { rows } = yield* readWithinRoom(accountId, capacity, (most) => repo.query(accountId, table, query, most))
+        return { rows: rows.slice(0, query.limit), hasMore: rows.length > query.limit }
       })
 
-      const query = Effect.fn("Rows.query")(function* (accountId: string, table: string, query: Query) {
-        const { hasMore, rows } = yield* select(accountId, table, query)
+      const query = Effect.fn("Rows.query")(function* (reader: Reader, table: string, query: Query) {
+        const { hasMore, rows } = yield* select(reader, table, query)
         return JsonText.trusted(`{"rows":[${rows.map((row) => rowText(row).text).join()}],"has_more":${hasMore}}`)
       }, Effect.scoped)
 
-      const count = Effect.fn("Rows.count")(function* (accountId: string, table: string, filter: Filter | undefined) {
-        const rows = filter?.isImpossible === true ? 0 : yield* repo.count(accountId, table, filter)
-        return JsonText.trusted(`{"count":${rows}}`)
+      const counted = Effect.fnUntraced(function* (reader: Reader, table: string, filter: Filter | undefined) {
+        if (filter?.isImpossible === true) return 0
+        const cached = yield* cache.at(reader.accountId, table, reader)
+        return cached === undefined ? yield* repo.count(reader.accountId, table, filter) : cached.count(filter)
       })
 
-      const ids = Effect.fn("Rows.ids")(function* (accountId: string, table: string, filter: Filter, limit: number) {
-        return filter.isImpossible ? { matched: 0, ids: [] } : yield* repo.ids(accountId, table, filter, limit)
+      const count = Effect.fn("Rows.count")(function* (reader: Reader, table: string, filter: Filter | undefined) {
+        return JsonText.trusted(`{"count":${yield* counted(reader, table, filter)}}`)
       })
 
-      const find = Effect.fn("Rows.find")(function* (accountId: string, table: string, id: string) {
+      const ids = Effect.fn("Rows.ids")(function* (reader: Reader, table: string, filter: Filter, limit: number) {
+        if (filter.isImpossible) return { matched: 0, ids: [] }
+        const cached = yield* cache.at(reader.accountId, table, reader)
+        if (cached === undefined) return yield* repo.ids(reader.accountId, table, filter, limit)
+        const { rows } = cached.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY })
+        return { matched: rows.length, ids: rows.slice(0, limit).map(({ id }) => id) }
+      })
+
+      const find = Effect.fn("Rows.find")(function* (reader: Reader, table: string, id: string) {
         if (!isRowId(id)) return Option.none<Row>()
         const filter = filterOf([{ name: "id", rawName: '"id"', value: `"${id}"` }])
-        const found = yield* read(accountId, table, { filter, sort: undefined, limit: 1 })
-        return Option.fromUndefinedOr(found[0])
+        const { rows } = yield* select(reader, table, { filter, sort: undefined, limit: 1 })
+        return Option.fromUndefinedOr(rows[0])
       }, Effect.scoped)
 
       return Rows.of({ query, select, ids, find, count })

@@ -61,16 +61,16 @@ export const RowsHttp = HttpApiBuilder.group(
 
     return handlers.handleAll({
       query: Effect.fnUntraced(function* ({ params, query }) {
-        const { accountId } = yield* CurrentKey
+        const reader = yield* CurrentKey
         const filter = yield* readFilter(query.filter)
         const sort = query.sort === undefined ? undefined : parseSort(query.sort)
         return answer(
-          yield* rows.query(accountId, params.table, { filter, sort, limit: query.limit ?? defaultQueryLimit })
+          yield* rows.query(reader, params.table, { filter, sort, limit: query.limit ?? defaultQueryLimit })
         )
       }),
       count: Effect.fnUntraced(function* ({ params, query }) {
-        const { accountId } = yield* CurrentKey
-        return answer(yield* rows.count(accountId, params.table, yield* readFilter(query.filter)))
+        const reader = yield* CurrentKey
+        return answer(yield* rows.count(reader, params.table, yield* readFilter(query.filter)))
       }),
       add: Effect.fnUntraced(function* (request) {
         // The framework's payload type shows a class's public members only.

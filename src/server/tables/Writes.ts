@@ -12,6 +12,8 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
 import { selectorOf } from "./ApplyWrite.ts"
 import { makeCommitSlices, slicesOf } from "./CommitSlices.ts"
+import { TableCache } from "./engine/cache/TableCache.ts"
+import { tableChanges } from "./engine/cache/TableChanges.ts"
 import { Commits } from "./engine/Commits.ts"
 import {
   Evaluation,
@@ -74,6 +76,7 @@ export class Writes extends Context.Service<
       const { limits } = yield* Settings
       const makeRoom = makeWriteRoom(repo, workspaces, limits)
       const commits = yield* Commits
+      const cache = yield* TableCache
       const commitSlices = makeCommitSlices(commits, sql)
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
@@ -179,7 +182,7 @@ export class Writes extends Context.Service<
         // A refusal must not rest on a remembered state: another instance may have made room since.
         if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
         if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {
-          return { outcomes, state: account, overfull: false }
+          return { outcomes, state: account, overfull: false, commits: 0, touched: [] }
         }
         const touched = [...workspace.rows.values()].filter((row) => row.isTouched)
         const archived = workspace.archived.filter(
@@ -198,7 +201,9 @@ export class Writes extends Context.Service<
         const committed = yield* slices.length === 1 ? commit(accountId, slices[0]!) : commitSlices(accountId, slices)
         if (committed === "stale") return undefined
         yield* Metrics.writeCommitted
-        return { outcomes, state: workspace.after(slices.length), overfull: archives.isOverfull(committed) }
+        const overfull = archives.isOverfull(committed)
+        const commits = slices.length
+        return { outcomes, state: workspace.after(commits), overfull, commits, touched }
       })
 
       /** One attempt from what is remembered of the account, which reads the least. */
@@ -244,8 +249,18 @@ export class Writes extends Context.Service<
         if (known !== undefined && done === undefined) yield* Metrics.writeRetried
         done ??= yield* attemptFresh(accountId, requests, isPatient)
         lane.state = done.state
+        // Not before the end of a transaction that it was part of.
+        if (done.commits === 1) cache.committed(accountId, done.state.revision, tableChanges(done.touched))
+        else if (done.commits > 1) cache.forget(accountId)
         return done
       })
+
+      /** Nobody knows whether a commit landed that failed, nor of which database the next answer will be. */
+      const forgetAfter = (accountId: string, cause: Cause.Cause<Unavailable | LacksRoom>) =>
+        Effect.sync(() => {
+          if (Cause.hasDies(cause)) return cache.forget(accountId)
+          if (!cause.reasons.some((reason) => Cause.isFailReason(reason) && isLacking(reason.error))) cache.forgetAll()
+        })
 
       const answerAll = (group: ReadonlyArray<Pending>, outcomes: ReadonlyArray<WriteOutcome>) =>
         group.forEach((pending, index) => {
@@ -267,7 +282,9 @@ export class Writes extends Context.Service<
         const exit = yield* Effect.exit(
           // In the place of the drain's own: to merge two contexts is to copy both.
           Effect.updateContext(
-            pulse.guard(carryOut(accountId, lane, group, isPatient)),
+            pulse.guard(
+              Effect.onError(carryOut(accountId, lane, group, isPatient), (cause) => forgetAfter(accountId, cause))
+            ),
             (own: Context.Context<never>) => group[0]?.context ?? own
           )
         )

@@ -1,3 +1,4 @@
+import { readerNow } from "../../support/Instances.ts"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -104,7 +105,8 @@ layer(serviceLayer({ LIMIT_LIVE_LINKS: "3", LIMIT_STORAGE_BYTES: "100" }), { exc
       Effect.gen(function* () {
         const { accountId } = yield* newAccount
         const links = yield* Links
-        const maker = { kind: "key", accountId: AccountId.make(accountId), id: "key" } as const
+        const owner = AccountId.make(accountId)
+        const maker = { ...(yield* readerNow(owner)), kind: "key", accountId: owner, id: "key" } as const
         const query = { table: "notes", filter: undefined, sort: undefined, limit: 1 }
         const filterOf = (bytes: number) => JsonText.trusted(`{"n":"${"é".repeat((bytes - 8) / 2)}"}`)
         yield* links.toQuery(maker, { ...query, filter: filterOf(8000), sort: "s".repeat(8300) })

@@ -14,7 +14,7 @@ import { OnSwept, Sweeper, SweepPace } from "../../../src/server/retention/Sweep
 import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
 import { Tables } from "../../../src/server/tables/Tables.ts"
 import { setClock } from "../../support/Database.ts"
-import { callerNow } from "../../support/Instances.ts"
+import { callerNow, readerNow } from "../../support/Instances.ts"
 import { secondPool } from "../../support/SignInServices.ts"
 import { countOf, newWriter, retentionLayer, versionsOf } from "./Sweeping.ts"
 import { within } from "../../support/OwnTime.ts"
@@ -77,7 +77,7 @@ layer(retentionLayer({ LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "20" }), { excludeTest
       const { accountId } = yield* newWriter
       const owner = AccountId.make(accountId)
       const [key] = yield* (yield* Keys).list(owner)
-      const maker = { kind: "key", accountId: owner, id: key!.id } as const
+      const maker = { ...(yield* readerNow(owner)), kind: "key", accountId: owner, id: key!.id } as const
       const query = { table: "notes", filter: undefined, sort: undefined, limit: 1 }
       yield* links.toQuery(maker, query)
       yield* setClock("59 minutes")

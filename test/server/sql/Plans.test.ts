@@ -1,3 +1,4 @@
+import { readerNow } from "../../support/Instances.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -83,6 +84,8 @@ const fill = Effect.fnUntraced(function* (accounts: ReadonlyArray<string>, table
 })
 
 const service = serviceOn(ReadingsLayer.pipe(Layer.provideMerge(DatabaseLayer)), {
+  // Every look-up is to be a statement.
+  CACHE_BYTES: "0",
   LIMIT_ROWS_PER_TABLE: "2000",
   LIMIT_VERSIONS_PER_ROW: "2"
 })
@@ -139,7 +142,7 @@ layer(RetentionRepo.layer.pipe(Layer.provideMerge(service)), { excludeTestServic
     yield* get(few, `/v1/t1${search({ filter, sort: "-n" })}`)
     yield* get(few, `/v1/t1/count${search({ filter })}`)
     const parsed = Result.getOrThrow(parseFilter(JsonText.trusted(filter), "filter"))
-    const { matched } = yield* within(few, (yield* Rows).ids(accountId, "t1", parsed, 10))
+    const { matched } = yield* within(few, (yield* Rows).ids(yield* readerNow(accountId), "t1", parsed, 10))
     assert.strictEqual(matched, 1)
     for (const path of ["/v1/t1/count", "/v1/_tables", "/v1/_usage", "/v1/_keys"]) yield* get(few, path)
     const { view } = yield* within(few, makeLinks(key, "row", { table: "t1", id }))

@@ -5,7 +5,7 @@ import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { WritesRepo } from "../../../src/server/tables/WritesRepo.ts"
-import { callerNow } from "../../support/Instances.ts"
+import { callerNow, readerNow } from "../../support/Instances.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
 
 const json = JsonText.trusted
@@ -36,7 +36,8 @@ const selectorOf = (filter: string) => ({
 
 const textOf = Effect.fnUntraced(function* (accountId: string) {
   const rows = yield* Rows
-  return (yield* rows.query(accountId, "big", { filter: undefined, sort: undefined, limit: 100 })).text
+  return (yield* rows.query(yield* readerNow(accountId), "big", { filter: undefined, sort: undefined, limit: 100 }))
+    .text
 })
 
 const services = Layer.provideMerge(WritesRepo.layer, servicesLayer({ LIMIT_STORAGE_BYTES: "100000" }))

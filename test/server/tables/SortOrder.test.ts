@@ -9,11 +9,12 @@ import { parseSort } from "../../../src/domain/Query.ts"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
+import { TableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
 import { Tables } from "../../../src/server/tables/Tables.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
-import { callerNow } from "../../support/Instances.ts"
+import { callerNow, readerNow } from "../../support/Instances.ts"
 import { LocaleDatabaseLayer } from "../../support/LocaleDatabase.ts"
 import { settingsLayer } from "../../../src/testing/TestServices.ts"
 
@@ -92,7 +93,7 @@ const FIELDS = [
 
 const suite = (database: typeof LocaleDatabaseLayer) =>
   Layer.mergeAll(Rows.layer, RowWrites.layer, Tables.layer).pipe(
-    Layer.provide([DatabasePulse.layer, Capacity.layer, RateLimiter.layerPostgres]),
+    Layer.provide([DatabasePulse.layer, Capacity.layer, RateLimiter.layerPostgres, TableCache.layer]),
     Layer.provideMerge(database),
     Layer.provideMerge(settingsLayer()),
     Layer.provideMerge(NodeCrypto.layer)
@@ -119,7 +120,11 @@ const add = Effect.fnUntraced(function* (accountId: string, table: string, rows:
 
 const sorted = Effect.fnUntraced(function* (accountId: string, table: string, sort: string, limit = 1000) {
   const rows = yield* Rows
-  const { text } = yield* rows.query(accountId, table, { filter: undefined, sort: parseSort(sort), limit })
+  const { text } = yield* rows.query(yield* readerNow(accountId), table, {
+    filter: undefined,
+    sort: parseSort(sort),
+    limit
+  })
   return (JSON.parse(text) as { rows: ReadonlyArray<{ id: string; index: number; place: number }> }).rows
 })
 
@@ -189,7 +194,11 @@ describe("The order of a sort", () => {
           )
           const created = (yield* sorted(accountId, "a", "created_at")).map(({ id }) => id)
           const rows = yield* Rows
-          const all = yield* rows.query(accountId, "a", { filter: undefined, sort: undefined, limit: 1000 })
+          const all = yield* rows.query(yield* readerNow(accountId), "a", {
+            filter: undefined,
+            sort: undefined,
+            limit: 1000
+          })
           const inserted = (JSON.parse(all.text) as { rows: ReadonlyArray<{ id: string }> }).rows.map(({ id }) => id)
           assert.deepStrictEqual(created, inserted)
         })

@@ -7,7 +7,7 @@ import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { Imports } from "../../../src/server/tables/Imports.ts"
 import { RowWrites, type Caller } from "../../../src/server/tables/RowWrites.ts"
 import { untilWaiting, whileHeld } from "../../support/HeldAccount.ts"
-import { anotherInstance, callerNow } from "../../support/Instances.ts"
+import { anotherInstance, callerNow, readerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
 
@@ -15,7 +15,11 @@ const json = JsonText.trusted
 
 const rowsOf = Effect.fnUntraced(function* (accountId: string, table: string) {
   const rows = yield* Rows
-  const { text } = yield* rows.query(accountId, table, { filter: undefined, sort: undefined, limit: 1000 })
+  const { text } = yield* rows.query(yield* readerNow(accountId), table, {
+    filter: undefined,
+    sort: undefined,
+    limit: 1000
+  })
   return (JSON.parse(text) as { rows: ReadonlyArray<Record<string, unknown>> }).rows
 })
 

@@ -4,7 +4,7 @@ import { print } from "../../../domain/json/Print.ts"
 import type { ServiceLimits } from "../../Config.ts"
 import { plural } from "../../LimitWords.ts"
 import { Links } from "../../links/Links.ts"
-import type { AuthenticatedConnection } from "../../oauth/Connections.ts"
+import type { AdmittedConnection } from "../../oauth/Connections.ts"
 import { makerOf, sees } from "../Caller.ts"
 import * as F from "../Fields.ts"
 import { reads, tool } from "../Tool.ts"
@@ -12,7 +12,7 @@ import { reads, tool } from "../Tool.ts"
 const printed = Effect.map((link: object) => JsonText.trusted(print(link)))
 
 /** A row that a connection may know of; of any other, an id that no row has. */
-const known = (connection: AuthenticatedConnection, table: string, id: string) => ({
+const known = (connection: AdmittedConnection, table: string, id: string) => ({
   table,
   id: sees(connection, table) ? id : ""
 })

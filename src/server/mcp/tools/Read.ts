@@ -11,6 +11,7 @@ import { rowText, type Row } from "../../../domain/Row.ts"
 import { versionText } from "../../../domain/Version.ts"
 import type { ServiceLimits } from "../../Config.ts"
 import { numberText, plural } from "../../LimitWords.ts"
+import type { Reader } from "../../keys/Admission.ts"
 import { Links } from "../../links/Links.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Tables } from "../../tables/Tables.ts"
@@ -44,10 +45,10 @@ const hasLongText = ({ data }: Row): boolean =>
 const noRows = '"note":"No table of this name has rows: list_tables tells which have."'
 
 /** Whether a table has no rows at all, where none match a filter. */
-const hasNoRows = Effect.fnUntraced(function* (accountId: string, table: string, filter: Filter | undefined) {
+const hasNoRows = Effect.fnUntraced(function* (reader: Reader, table: string, filter: Filter | undefined) {
   if (filter === undefined) return true
   const rows = yield* Rows
-  return (yield* rows.count(accountId, table, undefined)).text === '{"count":0}'
+  return (yield* rows.count(reader, table, undefined)).text === '{"count":0}'
 })
 
 export const query = ({ linkMinutes }: ServiceLimits) =>
@@ -81,14 +82,14 @@ export const query = ({ linkMinutes }: ServiceLimits) =>
       const parsed = yield* readFilter(filter)
       if (!sees(connection, table)) return JsonText.trusted(`{"rows":[],"has_more":false,${noRows}}`)
       const rows = yield* Rows
-      const found = yield* rows.select(connection.accountId, table, {
+      const found = yield* rows.select(connection, table, {
         filter: parsed,
         sort: sort === undefined ? undefined : parseSort(sort),
         limit: Math.min(limit, mostRows)
       })
       const shown = withinBudget(found.rows.map((row) => rowText(row).text))
       const isCut = shown.length < found.rows.length || (found.hasMore && limit > mostRows)
-      const isEmpty = found.rows.length === 0 && (yield* hasNoRows(connection.accountId, table, parsed))
+      const isEmpty = found.rows.length === 0 && (yield* hasNoRows(connection, table, parsed))
       const body = `{"rows":[${shown.join()}],"has_more":${isCut || found.hasMore}${isEmpty ? `,${noRows}` : ""}`
       if (includeLink !== true && !isCut && !found.rows.some(hasLongText)) return JsonText.trusted(`${body}}`)
       const links = yield* Links
@@ -111,7 +112,7 @@ export const count = tool({
     const parsed = yield* readFilter(filter)
     if (!sees(connection, table)) return JsonText.trusted('{"count":0}')
     const rows = yield* Rows
-    return yield* rows.count(connection.accountId, table, parsed)
+    return yield* rows.count(connection, table, parsed)
   })
 })
 
@@ -175,7 +176,7 @@ export const versions = ({ versionDays, versionsPerRow }: ServiceLimits) =>
         return JsonText.trusted(`{"versions":[${shown.join()}],"has_more":${shown.length < found.length}}`)
       }
       const rows = yield* Rows
-      const row = isSeen ? yield* rows.find(connection.accountId, table, id) : Option.none()
+      const row = isSeen ? yield* rows.find(connection, table, id) : Option.none()
       const note = Option.isSome(row)
         ? "The row was not changed, or what it was is no longer kept."
         : "No row and no version of this table has this id."

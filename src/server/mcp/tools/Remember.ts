@@ -3,7 +3,7 @@ import { invalid } from "../../../domain/InvalidPlaces.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { print } from "../../../domain/json/Print.ts"
 import { maxKeyNames } from "../../../domain/Limits.ts"
-import type { AuthenticatedConnection } from "../../oauth/Connections.ts"
+import type { AdmittedConnection } from "../../oauth/Connections.ts"
 import { RowWrites, type FailureOf } from "../../tables/RowWrites.ts"
 import { makerOfRows } from "../Caller.ts"
 import * as F from "../Fields.ts"
@@ -84,7 +84,7 @@ const keyFault = (key: ReadonlyArray<string>, fields: Readonly<Record<string, un
   )
 }
 
-const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, connection: AuthenticatedConnection) {
+const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, connection: AdmittedConnection) {
   const {
     content,
     format,
