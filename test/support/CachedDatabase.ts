@@ -69,7 +69,7 @@ export class CachedDatabase {
       const ids = new Set([...removed, ...stored].map(({ id }) => id))
       const kept = this.rows(name, accountId).filter(({ id }) => !ids.has(id))
       account.tables.set(name, {
-        rows: [...kept, ...stored].sort((a, b) => a.seq - b.seq),
+        rows: [...kept, ...stored].toSorted((a, b) => a.seq - b.seq),
         changedAt: account.revision
       })
       told.set(name, { stored, removed: removed.map(({ id }) => id) })

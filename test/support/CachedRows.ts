@@ -16,7 +16,7 @@ export const cachedRow = (seq: number, data = `{"n":${seq}}`): CachedRow => ({
 })
 
 /** What the work comes to, without a pause. */
-export const atOnce = <A>(work: Turns<A>): A => {
+const atOnce = <A>(work: Turns<A>): A => {
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value

@@ -182,7 +182,7 @@ export class Writes extends Context.Service<
         // A refusal must not rest on a remembered state: another instance may have made room since.
         if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
         if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {
-          return { outcomes, state: account, overfull: false, commits: 0, touched: [] }
+          return { outcomes, state: account, overfull: false, landed: undefined }
         }
         const touched = [...workspace.rows.values()].filter((row) => row.isTouched)
         const archived = workspace.archived.filter(
@@ -202,8 +202,8 @@ export class Writes extends Context.Service<
         if (committed === "stale") return undefined
         yield* Metrics.writeCommitted
         const overfull = archives.isOverfull(committed)
-        const commits = slices.length
-        return { outcomes, state: workspace.after(commits), overfull, commits, touched }
+        const landed = { incarnation: committed.incarnation, touched, inSlices: slices.length > 1 }
+        return { outcomes, state: workspace.after(slices.length), overfull, landed }
       })
 
       /** One attempt from what is remembered of the account, which reads the least. */
@@ -250,8 +250,12 @@ export class Writes extends Context.Service<
         done ??= yield* attemptFresh(accountId, requests, isPatient)
         lane.state = done.state
         // Not before the end of a transaction that it was part of.
-        if (done.commits === 1) cache.committed(accountId, done.state.revision, tableChanges(done.touched))
-        else if (done.commits > 1) cache.forget(accountId)
+        const { landed, state } = done
+        if (landed?.inSlices === true) cache.forget(accountId)
+        else if (landed !== undefined) {
+          const { incarnation, touched } = landed
+          cache.committed(accountId, { revision: state.revision, incarnation }, tableChanges(touched))
+        }
         return done
       })
 

@@ -224,7 +224,7 @@ const recorded = `recorded AS (
 
 const verdicts = `SELECT w.account_id,
   CASE WHEN a.account_id IS NOT NULL THEN 'committed' WHEN l.account_id IS NULL THEN 'busy' ELSE 'stale' END AS verdict,
-  a.version_bytes, a.idempotency_bytes
+  a.version_bytes, a.idempotency_bytes, extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation
 FROM wanted w
 LEFT JOIN locked l ON l.account_id = w.account_id
 LEFT JOIN account a ON a.account_id = w.account_id`

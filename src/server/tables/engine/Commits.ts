@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ArchiveBytes } from "../../../domain/Limits.ts"
 import type { Unavailable } from "../../../domain/Problem.ts"
+import type { Moment } from "../../keys/Admission.ts"
 import { Settings } from "../../Config.ts"
 import { makeGroups } from "../../sql/Groups.ts"
 import { refine } from "../../sql/SqlFailure.ts"
@@ -11,7 +12,7 @@ import { commitLists, partsOf, type AccountChanges } from "./CommitParameters.ts
 import { commitStatement, type CommitStatement } from "./CommitStatement.ts"
 
 /** The account moved on since it was read (another instance wrote, or an idempotency key was taken): read again. */
-export type CommitOutcome = ArchiveBytes | "stale"
+export type CommitOutcome = (ArchiveBytes & Pick<Moment, "incarnation">) | "stale"
 
 // A group of accounts is as large as one turn of the database, and the answer that all of them wait for, may be.
 const groupSize = 64
@@ -31,11 +32,12 @@ interface Verdict {
   readonly verdict: "committed" | "stale" | "busy"
   readonly version_bytes: bigint | null
   readonly idempotency_bytes: bigint | null
+  readonly incarnation: number
 }
 
-const outcomeOf = ({ idempotency_bytes, verdict, version_bytes }: Verdict): CommitOutcome =>
+const outcomeOf = ({ idempotency_bytes, incarnation, verdict, version_bytes }: Verdict): CommitOutcome =>
   verdict === "committed"
-    ? { versionBytes: Number(version_bytes), idempotencyBytes: Number(idempotency_bytes) }
+    ? { versionBytes: Number(version_bytes), idempotencyBytes: Number(idempotency_bytes), incarnation }
     : "stale"
 
 /** Stores what was computed for accounts, wholly or not at all, if an account is still at the revision it was computed from. */

@@ -168,7 +168,7 @@ const replaced = (
   added: ReadonlyArray<CachedRow>
 ): Array<CachedRow> => {
   const without = new Set(gone)
-  return [...rows.filter((row) => !without.has(row)), ...added].sort((a, b) => a.seq - b.seq)
+  return [...rows.filter((row) => !without.has(row)), ...added].toSorted((a, b) => a.seq - b.seq)
 }
 
 const bytesOf = ({ data, id }: CachedRow): number =>
