@@ -342,6 +342,29 @@ describe("Tables in memory", () => {
     })
   )
 
+  it.effect("are not what was asked of the database before it was lost", () =>
+    Effect.gen(function* () {
+      const { cache, database, read } = yield* setUpLoaded
+      const before = database.saved
+      database.isHeld = true
+      for (let n = 4; n < 8; n++) database.commit({ u: { stored: [cachedRow(n)] } })
+      const asking = yield* fork(read("t"))
+      cache.forgetAll()
+      database.failOver(before)
+      // What took its place tells no other start.
+      database.incarnation = 1
+      yield* read("t")
+      const loading = yield* fork(read("t"))
+      database.release(1)
+      assert.deepStrictEqual(yield* Fiber.join(loading), [1, 2])
+      database.isHeld = false
+      database.release()
+      yield* Fiber.await(asking)
+      database.commit({ t: { stored: [cachedRow(9)] } })
+      assert.isUndefined(yield* read("t"))
+    })
+  )
+
   it.effect("are read by SQL while the database is away, and forgotten then; a defect is one account's own", () =>
     Effect.gen(function* () {
       const { database, read } = yield* setUpLoaded
