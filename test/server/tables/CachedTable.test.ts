@@ -89,6 +89,14 @@ describe("A table in memory", () => {
     assert.lengthOf(held, 20)
   })
 
+  it("is made in turns", () => {
+    const rows = range(1000).map((seq) => cachedRow(seq, `{"text":"${"x".repeat(3700)}"}`))
+    const work = CachedTable.from(rows)
+    let pauses = 0
+    while (work.next().done !== true) pauses++
+    assert.strictEqual(pauses, 3)
+  })
+
   it("keeps eight orders at most, the last ones asked for", () => {
     const table = cachedTable(range(1000).map((seq) => cachedRow(seq)))
     const sorts = range(8).map((n) => parseSort(`f${n}`))

@@ -50,6 +50,7 @@ const rowOf = (row: LoadedRow): CachedRow => ({
 
 /** The SQL of the cache: each answer is of one statement, so that rows and revision belong together. */
 export const makeCacheReads = (sql: SqlClient.SqlClient): CacheReads => {
+  // Behind OFFSET, the rows of a table that is too large are not even looked for.
   const load = Effect.fn("TableCache.load")(function* (accountId: string, table: string, most: number) {
     const found = yield* refine(sql<LoadedRow>`
       SELECT a.revision::float8 AS revision, extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation,
@@ -63,8 +64,9 @@ export const makeCacheReads = (sql: SqlClient.SqlClient): CacheReads => {
       LEFT JOIN LATERAL (
         SELECT seq, id, created_at, updated_at, last_version, data
         FROM rows
-        WHERE account_id = a.account_id AND table_name = ${table}
-      ) r ON t.bytes <= ${most}::float8
+        WHERE t.bytes <= ${most}::float8 AND account_id = a.account_id AND table_name = ${table}
+        OFFSET 0
+      ) r ON true
       WHERE a.account_id = ${accountId}
       ORDER BY r.seq
     `)

@@ -5,12 +5,12 @@ import { Settings } from "../../../Config.ts"
 import type * as Admission from "../../../keys/Admission.ts"
 import * as Metrics from "../../../telemetry/Metrics.ts"
 import { CachedTable, type TableChange } from "./CachedTable.ts"
-import { CacheEntries, type Entry } from "./CacheEntries.ts"
+import { CacheEntries, type Entry, type Loading } from "./CacheEntries.ts"
 import { makeCacheReads, type CacheReads, type LoadedTable, type TableRevisions } from "./CacheReads.ts"
 
 const mib = 1_048_576
 
-/** A table is kept if its rows, with their overhead, have so many bytes at most; and a fourth of the cache. */
+/** The rows of a table that is kept have so many bytes at most, with their overhead; and a fourth of the cache's. */
 const mostBytes = 4 * mib
 
 /** How many bytes a character takes at most in memory, where UTF-8 takes one or more. */
@@ -75,8 +75,8 @@ export const makeTableCache = Effect.fnUntraced(function* (
     refreshes.clear()
   }
 
-  /** In another server, or in this one after a start, revisions may mean other content. */
-  const learn = (moment: Moment): void => {
+  /** In another server, or in this one since it was started again, revisions may mean other content. */
+  const enter = (moment: Moment): void => {
     if (moment.incarnation === incarnation) return
     clear()
     incarnation = moment.incarnation
@@ -106,9 +106,10 @@ export const makeTableCache = Effect.fnUntraced(function* (
     entries.measure(entry)
     return true
   }
+
   const load = (accountId: string, table: string, revision: number): Effect.Effect<unknown> => {
     const fiber = run(Effect.tapDefect(reads.load(accountId, table, most), tellDefect))
-    const missed: Array<{ readonly revision: number; readonly change: TableChange | undefined }> = []
+    const missed: Loading["missed"] = []
     const entry = entries.add(accountId, table, { revision, content: { fiber, missed } })
     loads++
     fiber.addObserver((exit) => {
@@ -189,11 +190,11 @@ export const makeTableCache = Effect.fnUntraced(function* (
     at: (accountId, table, moment) =>
       Effect.suspend(() => {
         if (capacity === 0) return Effect.undefined
-        learn(moment)
+        enter(moment)
         return look(accountId, table, moment, 0)
       }),
     committed: (accountId, moment, changes) => {
-      learn(moment)
+      enter(moment)
       const { revision } = moment
       for (const [table, entry] of entries.of(accountId)) {
         const change = changes.get(table)
