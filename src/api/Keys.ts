@@ -6,7 +6,7 @@ import * as P from "../domain/Problem.ts"
 import { Authentication, CallClass } from "./Authentication.ts"
 import { PageLimit, refusedIdempotencyKey } from "./Fields.ts"
 import { jsonBody } from "./JsonBody.ts"
-import { Problems, RequestBody } from "./Requests.ts"
+import { BodySize, Problems, RequestBody } from "./Requests.ts"
 
 /** API keys of the account. */
 export class KeysApi extends HttpApiGroup.make("keys")
@@ -49,6 +49,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       ]
     })
       .annotate(CallClass, "write")
+      .annotate(BodySize, "small")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create an API key",

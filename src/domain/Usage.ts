@@ -24,7 +24,7 @@ const UsageLimits = Schema.Struct({
     "The body of a request. One about rows that is no batch has at most six times row_bytes and 64 KB."
   ),
   import_request_bytes: count("The body of an import."),
-  auth_request_bytes: count("The body of a request that signs in or makes a link."),
+  auth_request_bytes: count("The body of a request that signs in, or makes a key or a link."),
   idempotency_storage_bytes: count("Kept answers of the account; beyond it the oldest go first."),
   idempotency_hours: count("Hours that an answer is kept for its Idempotency-Key."),
   magic_link_minutes: count("Minutes that a sign-in link works."),

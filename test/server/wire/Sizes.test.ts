@@ -121,7 +121,7 @@ layer(serviceLayer())("A patch longer than a row", (it) => {
 })
 
 layer(serviceLayer({ LIMIT_REQUEST_BYTES: "200000" }))("A body", (it) => {
-  const paths: ReadonlyArray<readonly [method: string, path: string, status: number]> = [
+  const paths: ReadonlyArray<readonly [method: string, path: string, status: number, limit?: number]> = [
     ["POST", "/v1/t", 413],
     ["POST", "/v1/t/batch", 413],
     ["POST", "/v1/t/upsert", 400],
@@ -129,16 +129,16 @@ layer(serviceLayer({ LIMIT_REQUEST_BYTES: "200000" }))("A body", (it) => {
     ["POST", "/v1/t/update_where", 400],
     ["POST", "/v1/t/restore", 400],
     ["DELETE", "/v1/t", 400],
-    ["POST", "/v1/_keys", 400]
+    ["POST", "/v1/_keys", 400, 16_384]
   ]
-  for (const [method, path, status] of paths) {
-    it.effect(`of ${method} ${path} is refused with ${status} beyond the request limit, with a length or chunked`, () =>
+  for (const [method, path, status, most = 200_000] of paths) {
+    it.effect(`of ${method} ${path} is refused with ${status} beyond its limit, with a length or chunked`, () =>
       Effect.gen(function* () {
         const { apiKey: key } = yield* newAccount
         const body = `{"t":"${"x".repeat(200_000)}"}`
         assert.strictEqual(
           assertProblem(yield* wire(method, path, { key, body }), status, "request_too_large").limit,
-          200_000
+          most
         )
         const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
         const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n`
@@ -166,6 +166,16 @@ layer(serviceLayer({ LIMIT_REQUEST_BYTES: "200000" }))("A body", (it) => {
       const padded = (bytes: number) => '{"email":"ada@example.com"}'.padEnd(bytes)
       assert.strictEqual((yield* wire("POST", "/auth/magic-link", { body: padded(16_384) })).status, 200)
       const answer = yield* wire("POST", "/auth/magic-link", { body: padded(16_385) })
+      assert.strictEqual(assertProblem(answer, 400, "request_too_large").limit, 16_384)
+    })
+  )
+
+  it.effect("that makes a key may have 16 KB", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const padded = (bytes: number) => '{"name":"one"}'.padEnd(bytes)
+      assert.strictEqual((yield* wire("POST", "/v1/_keys", { key, body: padded(16_384) })).status, 201)
+      const answer = yield* wire("POST", "/v1/_keys", { key, body: padded(16_385) })
       assert.strictEqual(assertProblem(answer, 400, "request_too_large").limit, 16_384)
     })
   )
