@@ -8,6 +8,16 @@ const smallBytes = 262_144
 /** How many times its own size an answer takes while it is made: its rows, their text as one, and the bytes of that. */
 const makingFactor = 3
 
+/** Makes room for an answer of so many bytes of rows that are in memory already. The scope holds the room. */
+export const roomToAnswer = (
+  accountId: string,
+  { answers }: Capacity["Service"],
+  bytes: number
+): Effect.Effect<void, Unavailable, Scope.Scope> =>
+  bytes <= smallBytes
+    ? Effect.void
+    : Effect.asVoid(Effect.mapError(answers.take(accountId, makingFactor * bytes), noRoomForAnswer))
+
 /**
  * Makes room for what is read for an answer before it is read. `read` tells how many bytes there are, and reads none of them
  * where they are more than `most`. They may have grown by the time they are read. The scope holds the room.

@@ -7,7 +7,7 @@ import type { InvalidRequest, Unavailable } from "../../domain/Problem.ts"
 import type { Query } from "../../domain/Query.ts"
 import { isRowId, rowText, type Row } from "../../domain/Row.ts"
 import { Capacity } from "../capacity/Capacity.ts"
-import { readWithinRoom } from "../capacity/ReadWithinRoom.ts"
+import { readWithinRoom, roomToAnswer } from "../capacity/ReadWithinRoom.ts"
 import type { Reader } from "../keys/Admission.ts"
 import { TableCache } from "./engine/cache/TableCache.ts"
 import { RowsRepo } from "./RowsRepo.ts"
@@ -53,9 +53,8 @@ export class Rows extends Context.Service<
         const cached = yield* cache.at(accountId, table, reader)
         if (cached !== undefined) {
           const found = cached.query(query)
-          // The rows are in memory anyway; what is made of them is not.
           const bytes = found.rows.reduce((sum, { data }) => sum + data.bytes, 0)
-          yield* readWithinRoom(accountId, capacity, () => Effect.succeed({ bytes }))
+          yield* roomToAnswer(accountId, capacity, bytes)
           return found
         }
         const { rows } = yield* readWithinRoom(accountId, capacity, (most) => repo.query(accountId, table, query, most))
