@@ -18,6 +18,8 @@ const maxKept = 8 * mebibyte
 /** There was no room for a group of writes, or for its answers: `problem` is what one that is alone is refused with. */
 export class LacksRoom extends Data.TaggedError("LacksRoom")<{ readonly problem: Unavailable }> {}
 
+export const isLacking = (error: Unavailable | LacksRoom): error is LacksRoom => error._tag === "LacksRoom"
+
 const busy = noRoom({
   account:
     "This account changes too many large rows, or repeats too many large requests, at once. Choose fewer rows in each filter.",

@@ -1,34 +1,14 @@
 import { Cause, Context, Deferred, Effect, Exit, Layer, Result } from "effect"
-import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
-import { SqlClient } from "effect/sql"
-import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { Capacity, noRoomForAnswer } from "../capacity/Capacity.ts"
-import { Settings } from "../Config.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
-import { transact } from "../sql/SqlFailure.ts"
 import { linkCurrentSpan } from "../telemetry/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Archives } from "../versions/Archives.ts"
-import { selectorOf } from "./ApplyWrite.ts"
-import { makeCommitSlices, slicesOf } from "./CommitSlices.ts"
-import { TableCache } from "./engine/cache/TableCache.ts"
-import { tableChanges } from "./engine/cache/TableChanges.ts"
+import { makeCarryOut } from "./CarryOut.ts"
 import { Commits } from "./engine/Commits.ts"
-import {
-  Evaluation,
-  maxAnswerLength,
-  recordId,
-  restorableId,
-  type WriteAnswer,
-  type WriteFailure,
-  type WriteOutcome,
-  type WriteRequest
-} from "./EvaluateWrites.ts"
-import { recordKeysOf, selectorsOf } from "./GroupReads.ts"
-import { inTurns } from "./Turns.ts"
-import { Workspace, type AccountState, type WorkRow } from "./Workspace.ts"
-import { LacksRoom, makeWriteRoom } from "./WriteRoom.ts"
+import type { WriteAnswer, WriteFailure, WriteOutcome, WriteRequest } from "./EvaluateWrites.ts"
+import type { AccountState } from "./Workspace.ts"
+import { isLacking } from "./WriteRoom.ts"
 import { WritesRepo } from "./WritesRepo.ts"
 
 interface Pending {
@@ -49,9 +29,6 @@ interface Lane {
 const maxLanes = 10_000
 const maxGroupWrites = 200
 const maxGroupBytes = 8_388_608
-const optimisticAttempts = 4
-/** From so many characters on an answer needs room. */
-const largeAnswer = 262_144
 
 /**
  * Carries out writes: those of one account one after another, those that wait for the same account together in one
@@ -68,16 +45,9 @@ export class Writes extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Writes,
     Effect.gen(function* () {
-      const repo = yield* WritesRepo
       const archives = yield* Archives
-      const { answers, workspaces } = yield* Capacity
-      const sql = yield* SqlClient.SqlClient
       const pulse = yield* DatabasePulse
-      const { limits } = yield* Settings
-      const makeRoom = makeWriteRoom(repo, workspaces, limits)
-      const commits = yield* Commits
-      const cache = yield* TableCache
-      const commitSlices = makeCommitSlices(commits, sql)
+      const carryOut = yield* makeCarryOut
       const scope = yield* Effect.scope
       const lanes = new Map<string, Lane>()
       yield* Metrics.writeQueue(() => lanes.values().reduce((sum, { queue }) => sum + queue.length, 0))
@@ -111,131 +81,8 @@ export class Writes extends Context.Service<
         return group
       }
 
-      const load = Effect.fnUntraced(function* (
-        accountId: string,
-        requests: ReadonlyArray<WriteRequest>,
-        known: AccountState | undefined
-      ) {
-        const selectors = selectorsOf(requests)
-        const writes = requests.flatMap(({ table, writes }) => writes.map((write) => ({ table, write })))
-        const restores = writes.flatMap(({ table, write }) =>
-          write.action === "restore" && selectorOf(write, table) !== undefined
-            ? [{ table, id: write.id, version: write.version }]
-            : []
-        )
-        const ids = writes.flatMap(({ write }) =>
-          write.action === "import" ? [...write.tables.values()].flatMap((rows) => rows.map(({ id }) => id)) : []
-        )
-        const keys = known === undefined ? recordKeysOf(requests) : []
-        const [account, rows, versions, records, holders] = yield* Effect.all(
-          [
-            known === undefined ? repo.account(accountId) : Effect.succeed(known),
-            selectors.length === 0 ? Effect.undefined : repo.rows(accountId, selectors),
-            restores.length === 0 ? Effect.undefined : repo.versions(accountId, restores, limits.versionDays),
-            keys.length === 0 ? Effect.undefined : repo.records(accountId, keys),
-            ids.length === 0 ? Effect.undefined : repo.holders(accountId, ids, limits.versionDays)
-          ],
-          { concurrency: "unbounded" }
-        )
-        const isOneSnapshot = [rows, versions, records, holders].every(
-          (part) => part === undefined || part.revision === account.revision
-        )
-        if (!isOneSnapshot) return undefined
-        const workspace = new Workspace(account)
-        for (const row of rows?.rows ?? []) workspace.load(row)
-        const restorable = new Map<string, { readonly row: WorkRow; readonly versions: Map<number, JsonText> }>()
-        for (const { data, row, version } of versions?.versions ?? []) {
-          const id = restorableId(row.place.table, row.place.id)
-          const one = restorable.get(id) ?? { row, versions: new Map<number, JsonText>() }
-          if (data !== undefined) one.versions.set(version, data)
-          restorable.set(id, one)
-        }
-        const recordMap = new Map(
-          (records?.records ?? []).map((record) => [recordId(record.scope, record.key), record])
-        )
-        const holderMap = Map.groupBy(holders?.holders ?? [], ({ id }) => id)
-        return { account, workspace, loaded: { records: recordMap, restorable, holders: holderMap } }
-      })
-
-      /** One attempt: the outcomes once they are stored, or undefined when the account moved on meanwhile. */
-      const attempt = Effect.fnUntraced(function* (
-        accountId: string,
-        requests: ReadonlyArray<WriteRequest>,
-        known: AccountState | undefined,
-        commit: Commits["Service"]["grouped"]
-      ) {
-        const snapshot = yield* load(accountId, requests, known)
-        if (snapshot === undefined) return undefined
-        const { account, loaded, workspace } = snapshot
-        const evaluation = new Evaluation(workspace, loaded, limits, uuidV7Unsafe)
-        const outcomes: Array<WriteOutcome> = []
-        let answerLength = 0
-        for (const request of requests) {
-          // Some small requests have large answers, as updates of every row have: the rest of the group comes later.
-          if (answerLength > maxAnswerLength(limits)) break
-          const outcome = yield* inTurns(evaluation.evaluate(request))
-          outcomes.push(outcome)
-          if (Result.isSuccess(outcome)) answerLength += outcome.success.body.text.length
-        }
-        const lacking = answerLength > largeAnswer ? answers.lacks(accountId, answerLength) : undefined
-        if (lacking !== undefined) return yield* new LacksRoom({ problem: noRoomForAnswer(lacking) })
-        // A refusal must not rest on a remembered state: another instance may have made room since.
-        if (known !== undefined && outcomes.some(Result.isFailure)) return undefined
-        if (workspace.mark() === 0 && evaluation.newRecords.length === 0) {
-          return { outcomes, state: account, overfull: false, landed: undefined }
-        }
-        const touched = [...workspace.rows.values()].filter((row) => row.isTouched)
-        const archived = workspace.archived.filter(
-          ({ place, version }) => version > workspace.rows.get(place.id)!.lastVersion - limits.versionsPerRow
-        )
-        const changed = new Set(touched.map(({ place }) => place.table))
-        const slices = slicesOf({
-          revision: workspace.revision,
-          nextSeq: workspace.nextSeq,
-          storageBytes: workspace.storageBytes,
-          rowsByTable: new Map([...workspace.rowsByTable].filter(([name]) => changed.has(name))),
-          touched,
-          archived,
-          records: evaluation.newRecords
-        })
-        const committed = yield* slices.length === 1 ? commit(accountId, slices[0]!) : commitSlices(accountId, slices)
-        if (committed === "stale") return undefined
-        yield* Metrics.writeCommitted
-        const overfull = archives.isOverfull(committed)
-        const landed = { incarnation: committed.incarnation, touched, inSlices: slices.length > 1 }
-        return { outcomes, state: workspace.after(slices.length), overfull, landed }
-      })
-
-      /** One attempt from what is remembered of the account, which reads the least. */
-      const attemptKnown = Effect.fnUntraced(function* (
-        accountId: string,
-        requests: ReadonlyArray<WriteRequest>,
-        known: AccountState,
-        isPatient: boolean
-      ) {
-        const admitted = yield* makeRoom(accountId, requests, known, isPatient)
-        return yield* attempt(accountId, admitted, known, commits.grouped)
-      }, Effect.scoped)
-
-      const attemptFresh = Effect.fnUntraced(function* (
-        accountId: string,
-        requests: ReadonlyArray<WriteRequest>,
-        isPatient: boolean
-      ) {
-        const admitted = yield* makeRoom(accountId, requests, undefined, isPatient)
-        for (let count = 0; count < optimisticAttempts; count++) {
-          const done = yield* attempt(accountId, admitted, undefined, commits.grouped)
-          if (done !== undefined) return done
-          yield* Metrics.writeRetried
-        }
-        // Other instances keep winning the race for this account: hold its lock, so that this turn is ours.
-        const locked = Effect.andThen(repo.lock(accountId), attempt(accountId, admitted, undefined, commits.alone))
-        const done = yield* transact(sql)(locked)
-        if (done === undefined) return yield* Effect.die(new Error("A locked account changed its revision"))
-        return done
-      }, Effect.scoped)
-
-      const carryOut = Effect.fn("Writes.carryOut")(function* (
+      /** Stores a group, from what is remembered of the account where that is enough. */
+      const carryOutLane = Effect.fn("Writes.carryOut")(function* (
         accountId: string,
         lane: Lane,
         group: ReadonlyArray<Pending>,
@@ -245,26 +92,10 @@ export class Writes extends Context.Service<
         const requests = group.map(({ request }) => request)
         const known = lane.state
         lane.state = undefined
-        let done = known === undefined ? undefined : yield* attemptKnown(accountId, requests, known, isPatient)
-        if (known !== undefined && done === undefined) yield* Metrics.writeRetried
-        done ??= yield* attemptFresh(accountId, requests, isPatient)
+        const done = yield* carryOut(accountId, requests, known, isPatient)
         lane.state = done.state
-        // Not before the end of a transaction that it was part of.
-        const { landed, state } = done
-        if (landed?.inSlices === true) cache.forget(accountId)
-        else if (landed !== undefined) {
-          const { incarnation, touched } = landed
-          cache.committed(accountId, { revision: state.revision, incarnation }, tableChanges(touched))
-        }
         return done
       })
-
-      /** Nobody knows whether a commit landed that failed, nor of which database the next answer will be. */
-      const forgetAfter = (accountId: string, cause: Cause.Cause<Unavailable | LacksRoom>) =>
-        Effect.sync(() => {
-          if (Cause.hasDies(cause)) return cache.forget(accountId)
-          if (!cause.reasons.some((reason) => Cause.isFailReason(reason) && isLacking(reason.error))) cache.forgetAll()
-        })
 
       const answerAll = (group: ReadonlyArray<Pending>, outcomes: ReadonlyArray<WriteOutcome>) =>
         group.forEach((pending, index) => {
@@ -286,9 +117,7 @@ export class Writes extends Context.Service<
         const exit = yield* Effect.exit(
           // In the place of the drain's own: to merge two contexts is to copy both.
           Effect.updateContext(
-            pulse.guard(
-              Effect.onError(carryOut(accountId, lane, group, isPatient), (cause) => forgetAfter(accountId, cause))
-            ),
+            pulse.guard(carryOutLane(accountId, lane, group, isPatient)),
             (own: Context.Context<never>) => group[0]?.context ?? own
           )
         )
@@ -366,7 +195,5 @@ export class Writes extends Context.Service<
 
   static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Commits.layer, Archives.layer]))
 }
-
-const isLacking = (error: Unavailable | LacksRoom): error is LacksRoom => error._tag === "LacksRoom"
 
 const isImport = ({ operation }: WriteRequest): boolean => operation === "import"
