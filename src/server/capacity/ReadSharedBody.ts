@@ -16,8 +16,8 @@ const hasArrived = ({ source }: HttpServerRequest.HttpServerRequest): boolean =>
   source instanceof IncomingMessage && source.complete
 
 /**
- * Reads a body whole, within what the sender and its account may send at once. One that is here already takes no turn. The scope holds the body's room, which should
- * last until nothing works on the body any more.
+ * Reads a body whole, within what the sender and its account may send at once. One that is here already takes no turn. The
+ * scope holds the body's room, which should last until nothing works on the body any more.
  */
 export const readSharedBody = (
   request: HttpServerRequest.HttpServerRequest,

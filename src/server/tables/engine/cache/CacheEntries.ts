@@ -4,7 +4,7 @@ import { CachedTable } from "./CachedTable.ts"
 import { mapBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
 
 /** A table on its way, and the commits that landed meanwhile. */
-interface Loading {
+export interface Loading {
   readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly missed: Array<{ readonly revision: number; readonly change: TableChange | undefined }>
 }
