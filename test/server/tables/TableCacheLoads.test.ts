@@ -8,7 +8,7 @@ import { makeCacheReads } from "../../../src/server/tables/engine/cache/CacheRea
 import { TableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
 import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
 import type { Moment } from "../../support/CachedDatabase.ts"
-import { callerNow } from "../../support/Instances.ts"
+import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { longestTurn } from "../../support/LongestTurn.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
 
@@ -30,8 +30,12 @@ const read = Effect.fnUntraced(function* (accountId: string, table: string) {
   return yield* cache.at(accountId, table, yield* momentNow(accountId))
 })
 
-const add = Effect.fnUntraced(function* (accountId: string, table: string, row: string) {
-  const rowWrites = yield* RowWrites
+const add = Effect.fnUntraced(function* (
+  accountId: string,
+  table: string,
+  row: string,
+  rowWrites: RowWrites["Service"]
+) {
   yield* rowWrites.write(yield* callerNow(accountId, table), { action: "add", row: JsonText.trusted(row) })
 })
 
@@ -59,17 +63,18 @@ layer(Layer.provideMerge(TableCache.layer, servicesLayer()), { excludeTestServic
     it.effect("are what the database has, until another instance changes them", () =>
       Effect.gen(function* () {
         const { accountId } = yield* newAccount
-        yield* add(accountId, "t", '{"n":1}')
-        yield* add(accountId, "u", '{"n":2}')
+        const { rowWrites: others } = yield* anotherInstance()
+        yield* add(accountId, "t", '{"n":1}', others)
+        yield* add(accountId, "u", '{"n":2}', others)
         assert.isUndefined(yield* read(accountId, "t"))
         assert.deepStrictEqual(
           (yield* read(accountId, "t"))?.rows.map(({ data }) => data.text),
           ['{"n":1}']
         )
         const table = yield* read(accountId, "t")
-        yield* add(accountId, "u", '{"n":3}')
+        yield* add(accountId, "u", '{"n":3}', others)
         assert.strictEqual(yield* read(accountId, "t"), table, "the other table alone has changed")
-        yield* add(accountId, "t", '{"n":4}')
+        yield* add(accountId, "t", '{"n":4}', others)
         assert.isUndefined(yield* read(accountId, "t"))
         assert.deepStrictEqual(
           (yield* read(accountId, "t"))?.rows.map(({ data, seq }) => [seq, data.text]),
@@ -84,11 +89,28 @@ layer(Layer.provideMerge(TableCache.layer, servicesLayer()), { excludeTestServic
       })
     )
 
+    it.effect("are carried on by the writes of their own instance, without another look at the database", () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* newAccount
+        const rowWrites = yield* RowWrites
+        yield* add(accountId, "t", '{"n":1}', rowWrites)
+        yield* read(accountId, "t")
+        const before = yield* read(accountId, "t")
+        yield* add(accountId, "t", '{"n":2}', rowWrites)
+        const after = yield* read(accountId, "t")
+        assert.strictEqual(after?.rows[0], before?.rows[0], "the row that stayed was not read anew")
+        assert.deepStrictEqual(
+          after?.rows.map(({ data }) => data.text),
+          ['{"n":1}', '{"n":2}']
+        )
+      })
+    )
+
     it.effect("are no longer what was changed in SQL as the deployment document says", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { accountId } = yield* newAccount
-        yield* add(accountId, "t", '{"n":1}')
+        yield* add(accountId, "t", '{"n":1}', yield* RowWrites)
         yield* read(accountId, "t")
         assert.lengthOf((yield* read(accountId, "t"))!.rows, 1)
         const document = readFileSync(new URL("../../../src/server/pages/docs/deployment.md", import.meta.url), "utf8")
@@ -104,51 +126,54 @@ layer(Layer.provideMerge(TableCache.layer, servicesLayer()), { excludeTestServic
       })
     )
 
-    it.effect("are never older than a write that was answered before the read was admitted", () =>
-      Effect.gen(function* () {
-        const { accountId } = yield* newAccount
-        const answered = { t: 0, u: 0 }
-        const writing = { isOver: false }
-        let hits = 0
-        const write = Effect.fnUntraced(function* (table: "t" | "u", count: number) {
-          for (let n = 1; n <= count; n++) {
-            yield* add(accountId, table, `{"n":${n}}`)
-            answered[table] = n
-            // Reads that memory answers are what this is about: at times they get ahead of the writes.
-            const wanted = hits + 1
-            if (n % 5 === 0) yield* Effect.repeat(nextTurn, { until: () => hits >= wanted })
-          }
-        })
-        const writeAll = Effect.all([write("t", 200), write("u", 20)], { concurrency: "unbounded" })
-        const readAll = Effect.gen(function* () {
-          while (!writing.isOver) {
-            for (const table of ["t", "u"] as const) {
-              const least = answered[table]
-              const found = yield* read(accountId, table)
-              if (found === undefined) continue
-              hits++
-              assert.isAtLeast(found.rows.length, least)
-              assert.deepStrictEqual(
-                found.rows.map(({ data }) => data.text),
-                found.rows.map((_, index) => `{"n":${index + 1}}`)
-              )
+    it.effect(
+      "are never older than a write that was answered before the read was admitted, by whichever instance",
+      () =>
+        Effect.gen(function* () {
+          const { accountId } = yield* newAccount
+          const [own, { rowWrites: others }] = [yield* RowWrites, yield* anotherInstance()]
+          const answered = { t: 0, u: 0 }
+          const writing = { isOver: false }
+          let hits = 0
+          const write = Effect.fnUntraced(function* (table: "t" | "u", count: number) {
+            for (let n = 1; n <= count; n++) {
+              yield* add(accountId, table, `{"n":${n}}`, n % 4 === 0 ? others : own)
+              answered[table] = n
+              // Reads that memory answers are what this is about: at times they get ahead of the writes.
+              const wanted = hits + 1
+              if (n % 5 === 0) yield* Effect.repeat(nextTurn, { until: () => hits >= wanted })
             }
-          }
+          })
+          const writeAll = Effect.all([write("t", 200), write("u", 20)], { concurrency: "unbounded" })
+          const readAll = Effect.gen(function* () {
+            while (!writing.isOver) {
+              for (const table of ["t", "u"] as const) {
+                const least = answered[table]
+                const found = yield* read(accountId, table)
+                if (found === undefined) continue
+                hits++
+                assert.isAtLeast(found.rows.length, least)
+                assert.deepStrictEqual(
+                  found.rows.map(({ data }) => data.text),
+                  found.rows.map((_, index) => `{"n":${index + 1}}`)
+                )
+              }
+            }
+          })
+          yield* Effect.all(
+            [
+              Effect.ensuring(
+                writeAll,
+                Effect.sync(() => void (writing.isOver = true))
+              ),
+              readAll,
+              readAll,
+              readAll
+            ],
+            { concurrency: "unbounded" }
+          )
+          assert.isAbove(hits, 20)
         })
-        yield* Effect.all(
-          [
-            Effect.ensuring(
-              writeAll,
-              Effect.sync(() => void (writing.isOver = true))
-            ),
-            readAll,
-            readAll,
-            readAll
-          ],
-          { concurrency: "unbounded" }
-        )
-        assert.isAbove(hits, 20)
-      })
     )
 
     const shapes: ReadonlyArray<readonly [string, number, string]> = [
