@@ -3,11 +3,12 @@ import { Result, Schema } from "effect"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { deleteOf, updateRowOf, updateWhereOf, upsertOf, type Write } from "../../../src/domain/Write.ts"
 import { applyWrite, selectorOf } from "../../../src/server/tables/ApplyWrite.ts"
-import { requestHash, type WriteRequest } from "../../../src/server/tables/EvaluateWrites.ts"
+import { requestHash } from "../../../src/server/tables/EvaluateWrites.ts"
 import type { Found } from "../../../src/server/tables/FindRows.ts"
 import { selectorKey } from "../../../src/server/tables/GroupReads.ts"
 import { madeBytes } from "../../../src/server/tables/MadeBytes.ts"
 import { Workspace, WorkRow } from "../../../src/server/tables/Workspace.ts"
+import { batchOf } from "../../support/Batches.ts"
 
 const rowBytes = 200
 const size = { limit: rowBytes, longest: rowBytes }
@@ -52,19 +53,6 @@ const finish = <A>(turns: Generator<void, A, void>): A => {
   }
 }
 
-const requestOf = (writes: ReadonlyArray<Write>): WriteRequest => ({
-  accountId: "",
-  table: "t",
-  operation: "batch",
-  writes,
-  isBatch: true,
-  isDryRun: false,
-  changedBy: "{}",
-  now: 0,
-  idempotency: undefined,
-  bytes: 0
-})
-
 describe("What updates make anew", () => {
   it.prop(
     "is never more than was foretold of them",
@@ -77,7 +65,7 @@ describe("What updates make anew", () => {
         const place = { table: "t", id: idOf(n), seq: n, createdAt: 0 }
         return new WorkRow(place, { updatedAt: 0, data: fields(a, b, padding) }, 1, 0)
       })
-      const sent = requests.map((steps) => requestOf(steps.map(writeOf)))
+      const sent = requests.map((steps) => batchOf(steps.map(writeOf)))
       const writes = sent.flatMap(({ writes }) => writes)
       const sizes = new Map<string, Found>()
       const workspace = new Workspace({

@@ -9,6 +9,7 @@ import type { RecordKey } from "../../../src/server/tables/GroupReads.ts"
 import { makeRoom } from "../../../src/server/capacity/Room.ts"
 import type { AccountState } from "../../../src/server/tables/Workspace.ts"
 import { makeWriteRoom } from "../../../src/server/tables/WriteRoom.ts"
+import { batchOf } from "../../support/Batches.ts"
 
 const mebibyte = 1_048_576
 const limits = {
@@ -86,19 +87,6 @@ const roomForUpdates = (found: (selector: Selector) => number, rows?: number) =>
   const leaves = (more: number) => workspaces.lacks("one", more * mebibyte) === undefined
   return { take, leaves }
 }
-
-const batchOf = (writes: ReadonlyArray<Write>): WriteRequest => ({
-  accountId: "",
-  table: "t",
-  operation: "batch",
-  writes,
-  isBatch: true,
-  isDryRun: false,
-  changedBy: "{}",
-  now: 0,
-  idempotency: undefined,
-  bytes: 0
-})
 
 describe("Writes that select much", () => {
   it.effect("wait for each other, and are refused with 503 once they have waited for long", () =>
