@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { start, type Measured } from "./Processes.ts"
 
@@ -41,4 +41,9 @@ export const startService = (
   file: string,
   variables: Readonly<Record<string, string>>
 ): Promise<Measured & { readonly milliseconds: number }> =>
-  start(serviceArguments(file), "/ready", { PORT: "{port}", ...limits, ...variables })
+  start(serviceArguments(file), "/ready", {
+    PORT: "{port}",
+    DATA_DIR: join(dirname(file), "data"),
+    ...limits,
+    ...variables
+  })

@@ -1,7 +1,7 @@
 import { Config, Effect, Option } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { tmpdir } from "node:os"
 import { inject } from "vitest"
+import { makeFolder } from "./ServiceProcess.ts"
 
 /** What a command did, its two outputs apart; in a terminal both are one. */
 interface Ran {
@@ -13,6 +13,7 @@ interface Ran {
 
 interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>
+  /** Where it runs: an empty folder where nothing is said, so that it finds nothing of others. */
   readonly folder?: string
   readonly input?: string | Uint8Array
   /** The largest file that it may write, in blocks of at most 1024 bytes: a write beyond that fails, as on a full disk. */
@@ -22,12 +23,13 @@ interface RunOptions {
 const runProgram = Effect.fnUntraced(function* (
   program: string,
   args: ReadonlyArray<string>,
-  { folder = tmpdir(), input = "", variables = {} }: RunOptions
+  { folder, input = "", variables = {} }: RunOptions
 ) {
+  const cwd = folder ?? (yield* makeFolder)
   const path = yield* Effect.orDie(Config.option(Config.String("PATH")))
   return yield* Effect.callback<Ran>((resume) => {
     const child = spawn(program, args, {
-      cwd: folder,
+      cwd,
       stdio: "pipe",
       env: { PATH: Option.getOrElse(path, () => ""), ...variables }
     })
@@ -43,7 +45,7 @@ const runProgram = Effect.fnUntraced(function* (
     })
     return Effect.sync(() => child.kill("SIGKILL"))
   })
-})
+}, Effect.scoped)
 
 /** Runs the command line as scripts do, with pipes and with these variables and none of the caller's. */
 export const agentMemory = Effect.fnUntraced(function* (args: ReadonlyArray<string>, options: RunOptions = {}) {
