@@ -11,8 +11,8 @@ export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent
 }) {}
 
 /**
- * Which limit an operation's body is held to: `small` is that of sign-in, keys and links (16 KB), `row` what one row can need (448 KB),
- * `import` that of a whole account.
+ * Which limit an operation's body is held to: `small` is that of sign-in, keys and links (16 KB), `row` what one row can
+ * need (448 KB), `import` that of a whole account.
  */
 export const BodySize = Context.Reference<"small" | "row" | "usual" | "import">("agent-memory/api/Requests/BodySize", {
   defaultValue: () => "usual"
