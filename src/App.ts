@@ -6,21 +6,25 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Api } from "./api/Api.ts"
 import { Accounts } from "./server/accounts/Accounts.ts"
 import { BrowserSignIns } from "./server/accounts/BrowserSignIns.ts"
-import { LocalSecret } from "./server/accounts/LocalSecret.ts"
-import type { LocalSecretProblem } from "./server/accounts/LocalSecretFile.ts"
+import { LocalSecret, type LocalSecretProblem } from "./server/doors/LocalSecret.ts"
 import { Notices } from "./server/accounts/Notices.ts"
-import { Sessions } from "./server/accounts/Sessions.ts"
+import { PersonLimit } from "./server/accounts/browser/PersonLimit.ts"
+import { Sessions } from "./server/accounts/browser/Sessions.ts"
 import { SignInHttp } from "./server/accounts/SignInHttp.ts"
+import { SignInLinks } from "./server/accounts/SignInLinks.ts"
+import { SignInThrottle } from "./server/accounts/SignInThrottle.ts"
+import { Tokens } from "./server/accounts/Tokens.ts"
 import { Capacity } from "./server/capacity/Capacity.ts"
-import { Settings, type ConfigProblem } from "./server/Config.ts"
-import { AuthenticationLayer } from "./server/http/Authentication.ts"
-import { OpenApiRoute } from "./server/http/OpenApiRoute.ts"
-import { ProblemsLayer } from "./server/http/Problems.ts"
-import { RequestBodyLayer } from "./server/http/RequestBody.ts"
-import { RequestsLayer } from "./server/http/Requests.ts"
-import { Routes } from "./server/http/Routes.ts"
-import { Greeting, type ListenProblem, ListeningSettings, ServerLayer } from "./server/http/Server.ts"
-import { SystemRoutes } from "./server/http/SystemRoutes.ts"
+import { Settings, type ConfigProblem } from "./server/config/Settings.ts"
+import { Changes } from "./server/changes/Changes.ts"
+import { ChangesHttp } from "./server/changes/ChangesHttp.ts"
+import { AuthenticationLayer } from "./server/keys/KeyAuthentication.ts"
+import { ProblemsLayer } from "./server/doors/Problems.ts"
+import { RequestBodyLayer } from "./server/doors/RequestBody.ts"
+import { RequestsLayer, SpanNames } from "./server/doors/Requests.ts"
+import { Routes } from "./server/doors/Routes.ts"
+import { Greeting, type ListenProblem, ListeningSettings, ServerLayer } from "./server/doors/Server.ts"
+import { SystemRoutes } from "./server/doors/SystemRoutes.ts"
 import { Keys } from "./server/keys/Keys.ts"
 import { KeysHttp } from "./server/keys/KeysHttp.ts"
 import { RateLimiterLayer } from "./server/keys/RateLimiterRedis.ts"
@@ -28,20 +32,28 @@ import { LinkContents } from "./server/links/LinkContent.ts"
 import { LinkEdits } from "./server/links/LinkEdits.ts"
 import { Links } from "./server/links/Links.ts"
 import { LinksHttp } from "./server/links/LinksHttp.ts"
+import { MailQueue } from "./server/mail/MailQueue.ts"
 import { Mailer } from "./server/mail/Mailer.ts"
 import { CallTool } from "./server/mcp/CallTool.ts"
 import { McpEndpoint } from "./server/mcp/McpEndpoint.ts"
 import { McpRoute } from "./server/mcp/McpRoute.ts"
-import { Connections } from "./server/oauth/Connections.ts"
+import { Grants } from "./server/oauth/Grants.ts"
 import { RegisterRoute } from "./server/oauth/RegisterRoute.ts"
 import { SafeFetchLayer } from "./server/oauth/SafeFetch.ts"
 import { AssetRoutes, type AssetsMissing } from "./server/pages/Assets.ts"
-import { ConnectionRoutes } from "./server/pages/ConnectionRoutes.ts"
 import { BrowserSignInRoutes } from "./server/pages/BrowserSignInRoutes.ts"
+import { AccountRoutes } from "./server/pages/console/AccountRoutes.ts"
+import { GridRoutes } from "./server/pages/console/GridRoutes.ts"
+import { KeysRoutes } from "./server/pages/console/KeysRoutes.ts"
+import { NewRowRoutes } from "./server/pages/console/NewRowRoutes.ts"
+import { RowRoutes } from "./server/pages/console/RowRoutes.ts"
+import { TablesRoutes } from "./server/pages/console/TablesRoutes.ts"
+import { ActivityRoutes } from "./server/pages/console/ActivityRoutes.ts"
+import { AppsRoutes } from "./server/pages/console/AppsRoutes.ts"
 import { LinkRoutes } from "./server/pages/LinkRoutes.ts"
 import { SignInRoutes } from "./server/pages/SignInRoutes.ts"
 import { SiteRoutes } from "./server/pages/site/SiteRoutes.ts"
-import { AuthorizeRoutes } from "./server/oauth/AuthorizeRoutes.ts"
+import { AuthorizeRoutes } from "./server/pages/AuthorizeRoutes.ts"
 import { Clients } from "./server/oauth/Clients.ts"
 import { ClientTokens } from "./server/oauth/ClientTokens.ts"
 import { Codes } from "./server/oauth/Codes.ts"
@@ -49,41 +61,46 @@ import { ConnectionsHttp } from "./server/oauth/ConnectionsHttp.ts"
 import { MetadataRoutes } from "./server/oauth/MetadataRoutes.ts"
 import { TokenRoutes } from "./server/oauth/TokenRoutes.ts"
 import { Maintenance } from "./server/retention/Maintenance.ts"
-import { OnSwept } from "./server/retention/Sweeper.ts"
+import { Recount } from "./server/retention/Recount.ts"
+import { RetentionRepo } from "./server/retention/RetentionRepo.ts"
+import { OnSwept, Sweeper } from "./server/retention/Sweeper.ts"
 import { DatabasePulse } from "./server/sql/DatabasePulse.ts"
 import { DatabaseLayer, type DatabaseProblem } from "./server/sql/Database.ts"
-import type { EmbeddedPostgresError } from "./server/sql/EmbeddedPostgresError.ts"
-import { Imports } from "./server/tables/Imports.ts"
+import type { EmbeddedPostgresError } from "./server/sql/EmbeddedProcess.ts"
+import { Writes } from "./server/tables/Writes.ts"
 import { Rows } from "./server/tables/Rows.ts"
-import { RowsHttp } from "./server/tables/RowsHttp.ts"
-import { RowWrites } from "./server/tables/RowWrites.ts"
+import { RowsHttp, TablesHttp } from "./server/tables/TablesHttp.ts"
+import { Archives } from "./server/tables/engine/Archives.ts"
+import { Commits } from "./server/tables/engine/Commits.ts"
+import { SnapshotRepo } from "./server/tables/engine/SnapshotRepo.ts"
+import { WriteQueue } from "./server/tables/engine/WriteQueue.ts"
 import { TableCache } from "./server/tables/engine/cache/TableCache.ts"
 import { Tables } from "./server/tables/Tables.ts"
-import { TablesHttp } from "./server/tables/TablesHttp.ts"
 import * as Metrics from "./server/telemetry/Metrics.ts"
-import { MetricsRoute } from "./server/telemetry/MetricsRoute.ts"
 import { TelemetryLayer } from "./server/telemetry/Telemetry.ts"
 import { Versions } from "./server/versions/Versions.ts"
 import { VersionsHttp } from "./server/versions/VersionsHttp.ts"
 
-/** What lets MCP clients in. */
-const OAuthLayer = Layer.mergeAll(Connections.layer, Codes.layer, ClientTokens.layer).pipe(
-  Layer.provideMerge(Clients.layer)
-)
+/** OAuth for MCP clients. */
+const OAuthLayer = Layer.mergeAll(Grants.layer, Codes.layer, ClientTokens.layer).pipe(Layer.provideMerge(Clients.layer))
 
-/** What the service does, over a database, a limiter, a mailer and a fetcher of documents of the caller's choice. */
+/** The engine that executes writes. */
+export const EngineLayer = WriteQueue.layer.pipe(Layer.provide([SnapshotRepo.layer, Commits.layer, Archives.layer]))
+
+/** All services, on a database, a rate limiter, a mailer and a fetcher of documents that the caller provides. */
 export const ServicesLayer = Layer.mergeAll(
-  Accounts.layer,
   BrowserSignIns.layer,
   Notices.layer,
-  Sessions.layer,
   LinkEdits.layer,
   OAuthLayer,
   Layer.provide(McpEndpoint.layer, CallTool.layer)
 ).pipe(
-  Layer.provideMerge([Tables.layer, Links.layer]),
+  Layer.provideMerge([Tables.layer, Links.layer, SignInLinks.layer]),
   Layer.provideMerge(LinkContents.layer),
-  Layer.provideMerge([Rows.layer, RowWrites.layer, Imports.layer, Versions.layer, Keys.layer]),
+  Layer.provideMerge([Rows.layer, Writes.layer, Versions.layer, Changes.layer, Keys.layer]),
+  Layer.provideMerge([Accounts.layer, Sessions.layer, PersonLimit.layer, SignInThrottle.layer, MailQueue.layer]),
+  Layer.provideMerge(Tokens.layer),
+  Layer.provideMerge(EngineLayer),
   Layer.provideMerge(TableCache.layer),
   Layer.provideMerge(DatabasePulse.layer),
   Layer.provideMerge(Capacity.layer)
@@ -92,6 +109,7 @@ export const ServicesLayer = Layer.mergeAll(
 /** The handlers of the REST interface. */
 export const HandlersLayer = Layer.mergeAll(
   RowsHttp,
+  ChangesHttp,
   VersionsHttp,
   TablesHttp,
   KeysHttp,
@@ -100,12 +118,12 @@ export const HandlersLayer = Layer.mergeAll(
   ConnectionsHttp
 )
 
-/** What the contract's middleware does here. */
+/** The middleware of the contract. */
 export const MiddlewareLayer = Layer.mergeAll(RequestBodyLayer, AuthenticationLayer, ProblemsLayer).pipe(
   Layer.provide(Routes.layer)
 )
 
-/** One address for each operation. Whatever a name or id in it is, the operation answers for it. */
+/** Every operation has one URL, and validates the names and ids in it. */
 export const routerConfig = {
   caseSensitive: true,
   ignoreDuplicateSlashes: false,
@@ -116,7 +134,6 @@ export const routerConfig = {
 /** Every route of the service. */
 export const RoutesLayer = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(HandlersLayer), Layer.provide(MiddlewareLayer)),
-  OpenApiRoute,
   SystemRoutes,
   AssetRoutes,
   SignInRoutes,
@@ -126,21 +143,33 @@ export const RoutesLayer = Layer.mergeAll(
   TokenRoutes,
   MetadataRoutes,
   McpRoute,
-  MetricsRoute,
-  ConnectionRoutes,
+  TablesRoutes,
+  GridRoutes,
+  NewRowRoutes,
+  RowRoutes,
+  ActivityRoutes,
+  AppsRoutes,
+  KeysRoutes,
+  AccountRoutes,
   RegisterRoute,
   BrowserSignInRoutes,
   RequestsLayer
-).pipe(Layer.provide(Routes.layer))
+).pipe(Layer.provideMerge(Routes.layer))
 
-/** All that answers requests; who provides the server logs them and greets. */
+/** The HTTP service. The caller provides the server and the greeting. */
 export const HttpLayer = HttpRouter.serve(RoutesLayer, {
   disableLogger: true,
   disableListenLog: true,
   routerConfig
-})
+}).pipe(Layer.provide(Layer.provide(SpanNames, Routes.layer)))
 
-/** The whole service. Its type names all that can keep it from starting. */
+/** The background work. */
+const MaintenanceLayer = Maintenance.layer.pipe(
+  Layer.provide([Sweeper.layer, Recount.layer]),
+  Layer.provide(RetentionRepo.layer)
+)
+
+/** The whole service. Its type lists everything that can prevent its start. */
 export const App: {
   readonly layer: Layer.Layer<
     never,
@@ -155,7 +184,7 @@ export const App: {
 } = {
   layer: HttpLayer.pipe(
     Layer.provideMerge(Greeting),
-    Layer.merge(Layer.provide(Maintenance.layer, Layer.succeed(OnSwept, Metrics.swept))),
+    Layer.merge(Layer.provide(MaintenanceLayer, Layer.succeed(OnSwept, Metrics.swept))),
     Layer.provide(ServicesLayer),
     Layer.provide(ListeningSettings),
     Layer.provide(ServerLayer),

@@ -66,7 +66,7 @@ export const surviveEnds = ({ databaseUrl, isOver = Effect.succeed(false), round
       if (isServerKilled) yield* end(postmasterOf(folder), "SIGKILL")
       yield* end(service.pid, signal)
       const broken = yield* Fiber.join(load)
-      service = yield* startService(variables).pipe(Effect.timeout("10 seconds"))
+      service = yield* startService(variables)
 
       const stored = yield* numbersIn(service.url, "notes", key)
       assert.deepStrictEqual(

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { TestContext } from "vitest"
-import { Settings } from "../src/server/Config.ts"
+import { Settings } from "../src/server/config/Settings.ts"
 import { makeCertificate } from "./support/Certificate.ts"
 import { DatabaseLayer } from "./support/Database.ts"
 import { makeFolder } from "./support/ServiceProcess.ts"
@@ -95,7 +95,11 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: 60_000 })("The deploy
         .replaceAll("/etc/ssl/memory.example.com", folder)
         .replaceAll("/var/log/nginx", join(folder, "logs"))
       assert.include(site, `${folder}/privkey.pem`)
-      const main = `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${site}}\n`
+      // Where nginx keeps bodies, only its own user may write.
+      const bodies = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+        (of) => `${of}_temp_path ${folder}/${of};\n`
+      )
+      const main = `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${bodies.join("")}${site}}\n`
       const said = check(context, "nginx", ["-t", "-p", folder, "-c", written(folder, "nginx.conf", main)])
       assert.notInclude(said, "[warn]")
     })

@@ -18,19 +18,12 @@ import {
   spawnService,
   startService
 } from "./support/ServiceProcess.ts"
-import { within } from "./support/OwnTime.ts"
+import { mostWhileAway, within } from "./support/OwnTime.ts"
+import { refusedStart } from "./support/RefusedStart.ts"
 
 const seconds = 60_000
 
 const run = promisify(execFile)
-
-const refused = Effect.fnUntraced(function* (variables: Record<string, string>, port?: number) {
-  const service = yield* spawnService(variables, port)
-  const code = yield* service.ended
-  assert.strictEqual(code, 1, service.output())
-  assert.include(service.output(), "Agent Memory did not start.")
-  return service.output()
-})
 
 layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
@@ -86,69 +79,13 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const open = yield* startService({ DATABASE_URL: url, HOST: "0.0.0.0" })
         const [warning, ...rest] = warnings(open.output())
         assert.isEmpty(rest)
-        assert.include(warning, "Other machines can reach this service, as HOST is 0.0.0.0")
+        assert.include(warning, "HOST is 0.0.0.0, so other machines can reach this service")
         assert.include(warning, "Set BASE_URL")
         const named = { DATABASE_URL: url, HOST: "0.0.0.0", BASE_URL: "http://localhost:3000" }
         for (const variables of [{ DATABASE_URL: url }, named]) {
           const service = yield* startService(variables)
           assert.isEmpty(warnings(service.output()))
         }
-      }),
-    seconds
-  )
-
-  it.effect(
-    "says which settings are wrong, all at once",
-    () =>
-      Effect.gen(function* () {
-        const output = yield* refused({ PORT: "80000", LOG_LEVEL: "loud" })
-        assert.include(output, 'PORT is "80000": expected a whole number from 0 to 65535')
-        assert.include(output, 'LOG_LEVEL is "loud"')
-      }),
-    seconds
-  )
-
-  it.effect(
-    "says that a port is in use",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* DatabaseUrl
-        const port = yield* freePort
-        const server = createServer()
-        yield* Effect.acquireRelease(
-          Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void))),
-          () => Effect.sync(() => server.close())
-        )
-        assert.include(yield* refused({ DATABASE_URL: url }, port), `Port ${port} on 127.0.0.1 is in use.`)
-      }),
-    seconds
-  )
-
-  it.effect(
-    "says why a database cannot be used, and does not print its password",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* DatabaseUrl
-        const port = yield* freePort
-        const output = yield* refused({ DATABASE_URL: `postgres://user:hunter2@127.0.0.1:${port}/memory` })
-        assert.include(output, `The database of DATABASE_URL cannot be used: connect ECONNREFUSED 127.0.0.1:${port}`)
-        const missing = Object.assign(new URL(url), { pathname: "/no_such_database" }).href
-        assert.include(yield* refused({ DATABASE_URL: missing }), `database "no_such_database" does not exist`)
-        assert.notInclude(output, "hunter2")
-        const malformed = yield* refused({ DATABASE_URL: "mysql://user:hunter2@127.0.0.1/memory" })
-        assert.include(malformed, "DATABASE_URL is (not shown): expected an address like postgres://")
-        assert.notInclude(malformed, "hunter2")
-      }),
-    seconds
-  )
-
-  it.effect(
-    "does not serve a public address that it could not send mail from",
-    () =>
-      Effect.gen(function* () {
-        const output = yield* refused({ BASE_URL: "https://memory.example.com" })
-        assert.include(output, "SMTP_URL")
-        assert.include(output, "MAIL_TO_STDOUT=true")
       }),
     seconds
   )
@@ -173,7 +110,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const link = yield* call(`${service.url}/auth/magic-link`, { body: '{"email":"somebody@example.com"}' })
         assert.strictEqual(link.status, 200)
         assert.notInclude(link.text, "token")
-        yield* Deferred.await(called).pipe(within(10_000))
+        yield* Deferred.await(called)
         assert.notInclude(service.output(), "hunter2")
       }),
     seconds
@@ -199,7 +136,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         assert.strictEqual(statSync(file).mode & 0o777, 0o600)
         assert.deepStrictEqual(readdirSync(join(folder, "data")), ["local-secret"])
         chmodSync(file, 0o640)
-        const output = yield* refused(variables)
+        const output = yield* refusedStart(variables)
         assert.include(output, `The start secret in ${file} is not used: `)
         assert.notInclude(output, secrets[0]!)
       }),
@@ -227,21 +164,6 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   )
 
   it.effect(
-    "refuses a folder that another process holds, which is not disturbed",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* makeFolder
-        const first = yield* startService({ DATA_DIR: folder })
-        const output = yield* refused({ DATA_DIR: folder }).pipe(within(5000))
-        assert.include(output, `process ${first.pid}`)
-        assert.include(output, folder)
-        const key = yield* signUp(first.url)
-        assert.strictEqual((yield* call(`${first.url}/v1/notes`, { key, body: "{}" })).status, 201)
-      }),
-    seconds
-  )
-
-  it.effect(
     "refuses or answers every connection while it starts, and lets none hang",
     () =>
       Effect.gen(function* () {
@@ -250,7 +172,6 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         let refusals = 0
         let answers = 0
         const attempt = call(`http://127.0.0.1:${port}/ready`).pipe(
-          within(5000),
           Effect.tap(({ status }) => Effect.sync(() => assert.strictEqual(status, 200))),
           Effect.map(() => void answers++),
           Effect.catchTag("Disconnected", ({ code }) =>
@@ -297,15 +218,18 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         assert.include(yield* call(`${url}/ready`), { status: 200, text: '{"status":"ready"}' })
         for (const fault of [proxy.cut, proxy.stall]) {
           yield* fault
-          const refusal = yield* call(`${url}/ready`).pipe(within(3000))
+          // The database is asked once a second.
+          const refusal = yield* call(`${url}/ready`).pipe(
+            within(mostWhileAway),
+            Effect.repeat({ until: ({ status }) => status !== 200, schedule: Schedule.spaced("20 millis") })
+          )
           assert.strictEqual(refusal.status, 503)
           assert.match(refusal.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
           assert.include(refusal.text, '"code":"unavailable"')
           assert.include(yield* call(`${url}/health`), { status: 200, text: '{"status":"ok"}' })
           yield* proxy.resume
           yield* call(`${url}/ready`).pipe(
-            Effect.repeat({ until: ({ status }) => status === 200, schedule: Schedule.spaced("20 millis") }),
-            within(10_000)
+            Effect.repeat({ until: ({ status }) => status === 200, schedule: Schedule.spaced("20 millis") })
           )
         }
       }),

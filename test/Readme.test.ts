@@ -4,7 +4,7 @@ import { spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { sitePaths } from "../src/server/pages/site/SitePaths.ts"
+import { sitePaths } from "./support/SitePaths.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { makeFolder, startService } from "./support/ServiceProcess.ts"
 
@@ -62,7 +62,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         const { port } = yield* startService({ DATABASE_URL: url, DATA_DIR: join(folder, "data"), ...limits })
         const { errors, printed } = yield* runTour(folder, port)
         assert.strictEqual(errors, "")
-        assert.strictEqual(steps.length, 14)
+        assert.strictEqual(steps.length, 15)
         assert.strictEqual(printed.length, steps.length)
         for (const [index, { answer, commands }] of steps.entries()) {
           assert.strictEqual(comparable(printed[index] ?? "", port), comparable(answer, port), commands)

@@ -1,16 +1,78 @@
 import { HttpApi, OpenApi } from "effect/http-api"
-import { ConnectionsApi } from "./Connections.ts"
-import { completeDocument } from "./OpenApiDocument.ts"
-import { KeysApi } from "./Keys.ts"
-import { LinksApi } from "./Links.ts"
-import { RowsApi } from "./Rows.ts"
-import { SignInApi } from "./SignIn.ts"
-import { TablesApi } from "./Tables.ts"
-import { VersionsApi } from "./Versions.ts"
+import { fillLimits, maxQueryLimit, type Limits } from "../domain/Limits.ts"
+import { ChangesApi } from "./ChangesApi.ts"
+import { ConnectionsApi } from "./ConnectionsApi.ts"
+import { KeysApi } from "./KeysApi.ts"
+import { LinksApi } from "./LinksApi.ts"
+import { RowsApi } from "./RowsApi.ts"
+import { SignInApi } from "./SignInApi.ts"
+import { TablesApi } from "./TablesApi.ts"
+import { VersionsApi } from "./VersionsApi.ts"
+
+interface Media {
+  schema?: { readonly allOf?: ReadonlyArray<object>; readonly $ref?: string; readonly properties?: Properties }
+}
+
+type Properties = Record<string, Record<string, unknown>>
+
+interface Operation {
+  readonly parameters?: ReadonlyArray<{
+    readonly name: string
+    readonly in: string
+    schema: Record<string, unknown>
+  }>
+  readonly requestBody?: { required: boolean; readonly content: Record<string, Media> }
+  readonly responses?: Record<string, { readonly content?: Record<string, Media> }>
+}
+
+interface Document {
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { schemas: Record<string, unknown> }
+}
+
+/** Adds what the framework cannot know: bodies are JSON although it reads them as text, and `limit` is a number. */
+const completeDocument = (generated: Record<string, unknown>): Record<string, unknown> => {
+  const document = renameEncoded(generated) as unknown as Document
+  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+    const responses = Object.values(operation.responses ?? {})
+    for (const content of [operation.requestBody?.content, ...responses.map((response) => response.content)]) {
+      for (const media of Object.values(content ?? {})) {
+        const { $ref, allOf } = media.schema ?? {}
+        if ($ref !== undefined) media.schema = { $ref }
+        else if (allOf?.[0] !== undefined) media.schema = allOf[0]
+      }
+    }
+    for (const parameter of operation.parameters ?? []) {
+      if (parameter.in === "query" && parameter.name === "limit") {
+        const unset = Number(parameter.schema["default"])
+        parameter.schema = { ...parameter.schema, type: "integer", minimum: 1, maximum: maxQueryLimit, default: unset }
+      }
+    }
+  }
+  for (const { delete: operation } of Object.values(document.paths)) {
+    // A delete can have its filter in the query string instead.
+    if (operation?.requestBody !== undefined) operation.requestBody.required = false
+  }
+  return document as unknown as Record<string, unknown>
+}
+
+const encoded = /Encoded$/
+
+/** The document only shows what is on the wire, so its names need no suffix that says so. */
+const renameEncoded = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(renameEncoded)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name.replace(encoded, ""),
+      name === "$ref" && typeof member === "string" ? member.replace(encoded, "") : renameEncoded(member)
+    ])
+  )
+}
 
 /** The REST interface: handlers, the OpenAPI document and the client derive from it. */
 export class Api extends HttpApi.make("agent-memory")
-  .add(SignInApi, TablesApi, KeysApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi)
+  .add(SignInApi, TablesApi, KeysApi, ChangesApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotateMerge(
@@ -19,14 +81,23 @@ export class Api extends HttpApi.make("agent-memory")
       version: "0.1.0",
       transform: completeDocument,
       description:
-        "Small durable JSON tables for AI agents. What was stored comes back exactly; every update and delete " +
+        "Small durable JSON tables for AI agents. Rows come back exactly as they were stored; every update and delete " +
         "archives the row, and versions can be restored.\n\n" +
         "This interface is for trusted server-side code only. API keys are full-account secrets: keep them in " +
         "server-side configuration, never in frontend bundles, static sites, mobile apps, public repositories or " +
-        "code that a browser runs. Create one named key per application and environment.\n\n" +
+        "code that runs in a browser. Create one named key per application and environment.\n\n" +
         "Stored code, commands, configuration and Markdown are inert reference data. The service never executes or " +
         "applies them.\n\n" +
-        "Rate limits are token buckets, for each key 30 writes and 60 reads a minute: a burst of that many, refilled " +
-        "evenly. Every answer carries `RateLimit-Policy` and `RateLimit`."
+        "Rate limits are token buckets: each key has {limits.writesPerMinute} writes and {limits.readsPerMinute} reads " +
+        "per minute, refilled evenly, and can send as many in one burst. Every response has `RateLimit-Policy` and " +
+        "`RateLimit`."
     })
   ) {}
+
+/** The OpenAPI document of one service: with its address, and its limits in place of their placeholders. */
+export const openApiDocument = ({ baseUrl, limits }: { readonly baseUrl: string; readonly limits: Limits }): object => {
+  const document = JSON.parse(fillLimits(JSON.stringify(OpenApi.fromApi(Api)), limits)) as Document
+  const batch = document.paths["/v1/{table}/batch"]?.["post"]?.requestBody?.content["application/json"]?.schema
+  Object.assign(batch?.properties?.["operations"] ?? {}, { minItems: 1, maxItems: limits.batchOperations })
+  return { ...document, servers: [{ url: baseUrl }] }
+}

@@ -3,28 +3,38 @@ import { Cause, Console, Effect, Exit, Layer, Logger } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import packageJson from "../../package.json" with { type: "json" }
 import { doctorCommand } from "./Doctor.ts"
-import { exportCommand } from "./Export.ts"
-import { importCommand } from "./Import.ts"
-import { keysCommand } from "./Keys.ts"
-import { migrateCommand } from "./Migrate.ts"
-import { visible } from "./Visible.ts"
-import { wrapHelp } from "./Wrap.ts"
+import { keysCommand, migrateCommand } from "./DatabaseCommands.ts"
+import { countCommand, queryCommand } from "./Queries.ts"
+import { changesCommand, undoCommand } from "./History.ts"
+import { visible, wrapHelp } from "./TerminalText.ts"
+import { exportCommand, importCommand } from "./Transfer.ts"
 
 const serveCommand = Command.make("serve").pipe(
   Command.withDescription(
-    "Run the service, as the command without arguments does. Its settings are environment variables."
+    "Run the service, like the command without arguments. Its settings are environment variables."
   )
 )
 
 const root = Command.make("agent-memory").pipe(
   Command.withDescription(
-    "Small durable JSON tables for AI agents: run the service, look after it, and move accounts between services. " +
-      "Without a command, the service runs. Exit codes: 0 done, 1 failed or refused, 2 wrong usage."
+    "Small durable JSON tables for AI agents: run and maintain the service, move accounts between services, and read tables. " +
+      "Without a command, the service runs. Exit codes: 0 success, 1 failure, 2 wrong usage."
   ),
-  Command.withSubcommands([serveCommand, migrateCommand, keysCommand, doctorCommand, exportCommand, importCommand])
+  Command.withSubcommands([
+    serveCommand,
+    migrateCommand,
+    keysCommand,
+    doctorCommand,
+    exportCommand,
+    importCommand,
+    queryCommand,
+    countCommand,
+    changesCommand,
+    undoCommand
+  ])
 )
 
-/** A command that only has others shows them. */
+/** Whether the failure is the help of a command that only has subcommands. */
 const isHelp = (error: unknown): boolean =>
   CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
 
@@ -36,7 +46,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   return isHelp(failure.error) ? 0 : 2
 }
 
-/** What the parser has not told already. */
+/** Prints the failures that the parser has not printed. */
 const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const failure = cause.reasons.find(Cause.isFailReason)
@@ -46,7 +56,7 @@ const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
 
 const plain = CliOutput.defaultFormatter({ colors: false })
 
-/** A pipe takes lines as long as they are. */
+/** Without a terminal, lines are not wrapped. */
 const columns = (): number => (process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
 
 const helpFor = (path: ReadonlyArray<string>) => `See ${path.join(" ")} --help.`
@@ -54,7 +64,7 @@ const helpFor = (path: ReadonlyArray<string>) => `See ${path.join(" ")} --help.`
 const PlatformLayer = Layer.mergeAll(
   NodeServices.layer,
   CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] }),
-  // What commands print to standard output is their result; everything else goes beside it.
+  // Standard output only has a command's result; everything else goes to standard error.
   CliOutput.layer({ ...plain, formatHelpDoc: (doc) => wrapHelp(plain.formatHelpDoc(doc), columns()) }),
   CliOutput.layerPresenter({
     present: (event) =>
@@ -65,7 +75,7 @@ const PlatformLayer = Layer.mergeAll(
   Logger.layer([Logger.withConsoleError(Logger.make(({ message }) => visible([message].flat().join(" "))))])
 )
 
-/** Carries out a command other than running the service: exit code 0 when done, 1 when not, 2 for wrong usage. */
+/** Runs a command other than the service. Exit codes: 0 success, 1 failure, 2 wrong usage. */
 export const runCommand = (given: ReadonlyArray<string>): void =>
   Command.runWith(root, { version: packageJson.version })(given).pipe(
     Effect.tapCause(explain),

@@ -1,17 +1,12 @@
 import { Config, Console, Context, Effect, Layer, Result } from "effect"
 import { Command, Flag } from "effect/cli"
-import { Settings } from "../server/Config.ts"
-import { access } from "./doctor/Access.ts"
-import { configuration, unusable } from "./doctor/Configuration.ts"
+import { Settings } from "../server/config/Settings.ts"
 import { skipped, type Finding } from "./doctor/Finding.ts"
-import { mail } from "./doctor/Mail.ts"
-import { documents, proxyScheme, publicUrl } from "./doctor/Service.ts"
-import { database } from "./doctor/Storage.ts"
-import { Stopped } from "./Stopped.ts"
-import { visible } from "./Visible.ts"
-import { hanging } from "./Wrap.ts"
+import { configuration, database, mail, rateLimits, unusable } from "./doctor/ResourceChecks.ts"
+import { access, documents, proxyScheme, publicUrl } from "./doctor/ServiceChecks.ts"
+import { hanging, Stopped, visible } from "./TerminalText.ts"
 
-/** A finding without control characters: details hold what other servers say. */
+/** A finding without control characters, because details quote other servers. */
 const shown = (finding: Finding): Finding => ({
   ...finding,
   detail: visible(finding.detail),
@@ -20,24 +15,25 @@ const shown = (finding: Finding): Finding => ({
 
 const checksOfService = ["proxy scheme", "well-known documents", "MCP sign-in", "MCP round trip", "API key"]
 
-/** All checks, each told when it is through. */
-const examine = Effect.fnUntraced(function* (tell: (finding: Finding) => Effect.Effect<void>) {
+/** Runs all checks, and reports each when it is done. */
+const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effect.Effect<void>) {
   const findings: Array<Finding> = []
   const found = Effect.fnUntraced(function* (...some: ReadonlyArray<Finding>) {
     findings.push(...some.map(shown))
-    yield* Effect.forEach(some.map(shown), tell, { discard: true })
+    yield* Effect.forEach(some.map(shown), report, { discard: true })
   })
   const built = yield* Effect.result(Effect.scoped(Layer.build(Settings.layer)))
   if (Result.isFailure(built)) {
     yield* found(...unusable(built.failure))
     for (const check of ["database", "mail", "public URL", ...checksOfService]) {
-      yield* found(skipped(check, "needs settings that can be used"))
+      yield* found(skipped(check, "needs valid settings"))
     }
     return findings
   }
   const settings = Context.get(built.success, Settings)
   yield* found(...configuration(settings))
   yield* found(yield* database(settings))
+  yield* found(...(yield* rateLimits(settings)))
   yield* found(yield* mail(settings))
   const reached = yield* publicUrl(settings)
   yield* found(reached)
@@ -82,6 +78,6 @@ export const doctorCommand = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Check the settings, the database, mail, the public URL and the way of MCP clients, and say how to fix what is wrong. Run it where the service runs, with the same environment. Nothing is changed."
+    "Check the settings, the database, Redis, mail, the public URL and the access of MCP clients, and say how to fix what is wrong. Run it where the service runs, with the same environment. Nothing is changed."
   )
 )

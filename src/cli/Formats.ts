@@ -1,16 +1,16 @@
 import { Result } from "effect"
 import { JsonText } from "../domain/json/JsonText.ts"
 import { parseEnvelope, type EnvelopeShape } from "../domain/json/ParseEnvelope.ts"
-import { Stopped } from "./Stopped.ts"
+import { Stopped } from "./TerminalText.ts"
 
-/** `json` is what `_export` answers, byte for byte; `ndjson` has a line `{"table":…,"row":…}` for each row. */
+/** `json` is the response of `_export`, byte for byte; `ndjson` has a line `{"table":…,"row":…}` for each row. */
 export const formats = ["json", "ndjson"] as const
 export type Format = (typeof formats)[number]
 
-/** What a file's name says of its format. */
+/** The format of a file, by its name. */
 export const formatOf = (file: string): Format => (/\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : "json")
 
-/** By table, its rows in their order, as exact text. */
+/** The rows of each table in their order, as exact text. */
 export type Tables = ReadonlyMap<string, ReadonlyArray<JsonText>>
 
 const documentShape: EnvelopeShape = {
@@ -27,7 +27,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isRows = (value: unknown): value is ReadonlyArray<JsonText> => Array.isArray(value) && value.every(JsonText.is)
 
-/** Reads an export; undefined where the text is none. */
+/** Reads an export; undefined if the text is not one. */
 export const readDocument = (text: string): Tables | undefined => {
   const parsed = parseEnvelope(text, documentShape)
   if (!isRecord(parsed.value) || !isRecord(parsed.value["tables"])) return undefined
@@ -38,7 +38,7 @@ export const readDocument = (text: string): Tables | undefined => {
 
 const badLine = (number: number, why: string) => new Stopped({ message: `Line ${number} cannot be imported: ${why}` })
 
-/** Reads rows that stand one a line, of any tables in any order; empty lines are passed over. */
+/** Reads rows, one per line, of any tables in any order. Empty lines are ignored. */
 export const readLines = (text: string): Result.Result<Tables, Stopped> => {
   const tables = new Map<string, Array<JsonText>>()
   for (const [index, line] of text.split("\n").entries()) {
@@ -56,7 +56,7 @@ export const readLines = (text: string): Result.Result<Tables, Stopped> => {
   return Result.succeed(tables)
 }
 
-/** The document that `_import` takes. */
+/** The body of `_import`. */
 export const printDocument = (tables: Tables): string =>
   `{"tables":{${[...tables]
     .map(([name, rows]) => `${JSON.stringify(name)}:[${rows.map(({ text }) => text).join()}]`)
@@ -74,7 +74,7 @@ const plural = (count: number, noun: string) => `${number(count)} ${noun}${count
 /** `3 tables, 1,234 rows`. */
 export const amount = (tables: number, rows: number): string => `${plural(tables, "table")}, ${plural(rows, "row")}`
 
-/** Bytes for people. */
+/** A number of bytes for people. */
 export const sizeText = (bytes: number): string =>
   bytes < 10_240
     ? plural(bytes, "byte")

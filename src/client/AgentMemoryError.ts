@@ -1,8 +1,11 @@
-import type { Issue } from "./StandardSchema.ts"
+import type { AnyRow, Issue, Stored } from "./Types.ts"
 
 /** What the service refuses or fails with, documented at `/docs/errors` of every service. */
 export type ProblemCode =
   | "ambiguous_key"
+  | "change_not_found"
+  | "changed_since"
+  | "changes_expired"
   | "duplicate_field"
   | "edit_conflict"
   | "field_not_found"
@@ -12,6 +15,7 @@ export type ProblemCode =
   | "id_exists"
   | "idempotency_key_reused"
   | "internal_error"
+  | "invalid_cursor"
   | "invalid_json"
   | "invalid_request"
   | "invalid_table_name"
@@ -70,11 +74,23 @@ interface Matches {
   readonly matches: number
 }
 
+interface Conflict {
+  /** The row as it is now, its numbers as JavaScript has them; null if there is none. */
+  readonly current?: Stored<AnyRow> | null
+}
+
 /** The members that only some codes have. */
 export interface MembersByCode {
+  readonly edit_conflict: Conflict
   readonly ambiguous_key: Matches
   readonly id_exists: Matches
   readonly multiple_matches: Matches
+  readonly changed_since: Matches & {
+    /** Up to 100 of the rows that have changed since. */
+    readonly rows: ReadonlyArray<{ readonly table: string; readonly id: string }>
+  }
+  /** Why no row may have matched. */
+  readonly row_not_found: { readonly note?: string }
   readonly key_limit: Limits
   readonly table_limit: CountLimits
   readonly row_limit: CountLimits

@@ -1,4 +1,5 @@
 import { AgentMemoryError } from "./AgentMemoryError.ts"
+import type { Guarded } from "./Types.ts"
 
 /**
  * What the numbers of rows become when they are read:
@@ -47,6 +48,8 @@ export interface WriteOptions extends CallOptions {
    */
   readonly idempotencyKey?: string | undefined
 }
+
+export interface DeleteOptions extends WriteOptions, Guarded {}
 
 export interface ImportOptions extends WriteOptions {
   /** Resolves to what would be imported, and changes nothing. */
@@ -100,13 +103,12 @@ export const checkApiKey = (apiKey: unknown): string => {
   if (typeof apiKey !== "string" || apiKey === "") {
     throw refuse(
       "There is no API key.",
-      "Pass it as createClient({ apiKey }), for example from an environment variable. A first key comes by e-mail, from " +
-        "the service's page /install or by POST /auth/magic-link."
+      "Pass it as createClient({ apiKey }). The service's page /install shows how to get the first one."
     )
   }
   if (!isHeaderText(apiKey)) {
     throw refuse(
-      "The API key holds white space or characters that no key has.",
+      "The API key contains white space or characters that no key has.",
       "Copy the key again, without its line end."
     )
   }
@@ -117,8 +119,8 @@ export const checkApiKey = (apiKey: unknown): string => {
 export const checkLocalSecret = (localSecret: string): string => {
   if (isHeaderText(localSecret)) return localSecret
   throw refuse(
-    "localSecret is empty, or holds white space or characters that no start secret has.",
-    "Pass what the file local-secret holds, without a line end."
+    "localSecret is empty, or contains white space or characters that no start secret has.",
+    "Pass the contents of the file local-secret, without the line end."
   )
 }
 
@@ -129,8 +131,8 @@ const refuseBrowser = () => {
   const page = globalThis as { readonly window?: unknown; readonly document?: unknown }
   if (page.window === undefined || page.document === undefined) return
   throw refuse(
-    "This is a browser's page: everybody who opens it could read the API key, which is a secret of the whole account.",
-    "Call Agent Memory from your server. Where the page is yours alone, dangerouslyAllowBrowser: true lets it run."
+    "This is a browser's page: everyone who opens it could read the API key.",
+    "Call Agent Memory from your server. Set dangerouslyAllowBrowser: true only where nobody else can open the page."
   )
 }
 
@@ -141,7 +143,7 @@ const baseUrlOf = (text: string): string => {
     throw refuse("baseUrl is not an http(s) address.", "Pass one such as https://memory.example.com.")
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw refuse("baseUrl holds more than an address.", "Leave out user names, ? and #; the key goes into apiKey.")
+    throw refuse("baseUrl is not a plain address.", "Leave out user names, ? and #; the key goes into apiKey.")
   }
   const path = url.pathname.replace(/\/+$/, "")
   if (/\/(?:v1|mcp)$/.test(path)) {

@@ -1,97 +1,96 @@
-import { abortable, pause } from "./Abortable.ts"
-import { AgentMemoryError } from "./AgentMemoryError.ts"
-import { failureOf } from "./Failures.ts"
-import { jsonOf } from "./Json.ts"
-import { operations, type OperationName } from "./Operations.ts"
+import { parseEnvelope } from "../domain/json/ParseEnvelope.ts"
+import { AgentMemoryError, type ErrorCode, type FieldIssue } from "./AgentMemoryError.ts"
+import { headersOf, type Sent } from "./Calls.ts"
+import { operations, shapes, type OperationName } from "./ContractOperations.ts"
+import { jsonOf } from "./ExactRows.ts"
 import { triesOf, type Connection, type WriteOptions } from "./Options.ts"
-import { outcomeOf, waitBefore } from "./Retries.ts"
+import { outcomeOfCause, outcomeOfStatus, retryAfterOf, retrying, type Steps, type Verdict } from "./Retries.ts"
 
-/** What one call sends, beside the operation's method and path. */
-interface Sent {
-  /** Stand in the path. */
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | undefined>>
-  readonly headers?: Readonly<Record<string, string>>
-  /** Becomes the body, printed exactly. */
-  readonly body?: unknown
-}
-
-/** Sends a call, tries again as its operation allows, and reads the answer's body by `read` within a try's time. */
+/** Sends a call, tries again as its operation allows, and reads the response by `read` within the time of a try. */
 export type Send = <A>(
   operation: OperationName,
   sent: Sent,
-  options: WriteOptions | undefined,
-  read: (response: Response) => Promise<A>
+  options?: WriteOptions,
+  read?: (response: Response) => Promise<A>
 ) => Promise<A>
 
-export const makeSend =
-  (connection: Connection): Send =>
-  async (operation, sent, options = {}, read) => {
-    const { signal } = options
-    const { method, repeat } = operations[operation]
-    const url = connection.baseUrl + pathOf(operation, sent)
-    const init = {
-      method,
-      headers: headersOf(connection, operation, sent, options),
-      ...(sent.body === undefined ? {} : { body: jsonOf(sent.body) })
+/** Runs steps that yield promises. */
+export const runSteps = async <A>(steps: Steps<A>): Promise<A> => {
+  for (let next = steps.next(); ;) {
+    if (next.done === true) return next.value
+    let value: unknown
+    try {
+      value = await next.value
+    } catch (error) {
+      next = steps.throw(error)
+      continue
     }
-    const { maxRetries, timeout: milliseconds } = triesOf(options, connection)
-    const expired = () =>
-      new AgentMemoryError({
-        code: "timeout",
-        detail: `${connection.baseUrl} did not answer ${method} ${pathOf(operation, sent)} within ${milliseconds} ms.`
-      })
-    for (let retry = 0; ; retry++) {
-      try {
-        return await abortable((signal) => once(connection, url, { ...init, signal }, read), {
-          signal,
-          milliseconds,
-          expired
-        })
-      } catch (error) {
-        if (!(error instanceof AgentMemoryError) || signal?.aborted === true || retry >= maxRetries) throw error
-        const outcome = outcomeOf(error)
-        if (outcome === "final" || (outcome === "unknown" && repeat === "unknown")) throw error
-        const wait = waitBefore(retry, error.retryAfter, Math.random())
-        if (wait === undefined) throw error
-        await pause(wait, signal)
-      }
-    }
-  }
-
-const once = async <A>(
-  { baseUrl, fetch }: Connection,
-  url: string,
-  init: RequestInit,
-  read: (response: Response) => Promise<A>
-): Promise<A> => {
-  try {
-    // A redirect would be followed with GET, or without the key.
-    const response = await fetch(url, { ...init, redirect: "manual" })
-    if (!response.ok) throw failureOf(response, await response.text(), baseUrl)
-    return await read(response)
-  } catch (error) {
-    if (error instanceof AgentMemoryError) throw error
-    throw new AgentMemoryError({
-      code: "network_error",
-      detail: `No answer came from ${baseUrl}: ${reasonOf(error)}.`,
-      hint: "Check that Agent Memory runs there, or pass the address where it does as baseUrl.",
-      cause: error
-    })
+    next = steps.next(value)
   }
 }
 
-/** Run times say the reason in the cause, or in the cause's list. */
-const reasonOf = (error: unknown): string => {
-  const { cause, code, message } = error as { cause?: unknown; code?: string; message?: string }
-  if (typeof cause === "object" && cause !== null) return reasonOf(cause)
-  return (message === undefined || message === "" ? code : message) ?? String(error)
+/** Sends over the connection's `fetch`. Calls reject with an `AgentMemoryError` or the reason of the caller's signal. */
+export const makeSend =
+  (connection: Connection): Send =>
+  async <A>(
+    operation: OperationName,
+    sent: Sent,
+    options: WriteOptions = {},
+    read: (response: Response) => Promise<A> = (response) => readBody(operation, response)
+  ) => {
+    const { baseUrl, fetch } = connection
+    const { signal } = options
+    const { method, repeat } = operations[operation]
+    const path = pathOf(operation, sent)
+    const { maxRetries, timeout: milliseconds } = triesOf(options, connection)
+    const init: RequestInit = {
+      method,
+      headers: {
+        ...headersOf(operation, sent, options),
+        accept: "application/json",
+        ...(connection.authorization === undefined ? {} : { authorization: connection.authorization }),
+        ...(sent.body === undefined ? {} : { "content-type": "application/json" })
+      },
+      ...(sent.body === undefined ? {} : { body: jsonOf(sent.body).text }),
+      // A redirect would be followed with GET, or without the key.
+      redirect: "manual"
+    }
+    const once = async (signal: AbortSignal): Promise<A> => {
+      try {
+        const response = await fetch(baseUrl + path, { ...init, signal })
+        if (!response.ok) throw failureOf(response, await response.text(), baseUrl)
+        return await read(response)
+      } catch (error) {
+        throw error instanceof AgentMemoryError ? error : lostConnection(error, baseUrl)
+      }
+    }
+    const expired = () =>
+      new AgentMemoryError({
+        code: "timeout",
+        detail: `${baseUrl} did not answer ${method} ${path} within ${milliseconds} ms.`
+      })
+    return runSteps(
+      retrying<A>({
+        maxRetries,
+        isRepeatable: repeat !== "unknown",
+        tryOnce: () => abortable(once, { signal, milliseconds, expired }),
+        judge: (error) => (signal?.aborted === true ? { outcome: "final" } : verdictOn(error)),
+        sleep: (milliseconds) => pause(milliseconds, signal)
+      })
+    )
+  }
+
+const verdictOn = (error: unknown): Verdict => {
+  if (!(error instanceof AgentMemoryError)) return { outcome: "final" }
+  const { cause, code, retryAfter, status } = error
+  if (code === "timeout") return { outcome: "unknown" }
+  return { outcome: code === "network_error" ? outcomeOfCause(cause) : outcomeOfStatus(status), retryAfter }
 }
 
 const pathOf = (operation: OperationName, { params = {}, query = {} }: Sent): string => {
   const path = operations[operation].path.replace(/:(\w+)/g, (_, name: string) => segmentOf(name, params[name]))
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.append(name, value)
+  for (const [name, value] of Object.entries(query)) search.append(name, String(value))
   return search.size === 0 ? path : `${path}?${search}`
 }
 
@@ -103,29 +102,118 @@ const segmentOf = (name: string, value: string | undefined): string => {
   return encodeURIComponent(value)
 }
 
-const headersOf = (
-  { authorization }: Connection,
-  operation: OperationName,
-  { body, headers }: Sent,
-  { idempotencyKey }: WriteOptions
-): Record<string, string> => ({
-  ...headers,
-  accept: "application/json",
-  ...(authorization === undefined ? {} : { authorization }),
-  ...(body === undefined ? {} : { "content-type": "application/json" }),
-  ...(operations[operation].repeat === "keyed" ? { "idempotency-key": checkedKey(idempotencyKey) } : {})
-})
-
-/** A key of a write's own. */
-export const newIdempotencyKey = (): string => crypto.randomUUID()
-
-const checkedKey = (key: string = newIdempotencyKey()): string => {
-  if (/^[\x20-\x7e]{1,255}$/.test(key)) return key
-  // A header cannot hold some of what is not allowed, which would look like a fault of the network.
-  const message = "must be 1 to 255 printable ASCII characters"
+const readBody = async <A>(operation: OperationName, response: Response): Promise<A> => {
+  const [shape, ...members] = operations[operation].response
+  const { value } = parseEnvelope(await response.text(), shape)
+  if (typeof value === "object" && value !== null && members.every((member) => Object.hasOwn(value, member))) {
+    return value as A
+  }
   throw new AgentMemoryError({
-    code: "invalid_request",
-    detail: `idempotencyKey ${message}.`,
-    errors: [{ parameter: "idempotency-key", message }]
+    code: "invalid_response",
+    status: response.status,
+    detail: "The response is not one of Agent Memory.",
+    hint: "Check baseUrl, and any proxy before the service.",
+    requestId: response.headers.get("x-request-id") ?? undefined
   })
 }
+
+interface ProblemBody {
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly hint?: string
+  readonly request_id?: string
+  readonly errors?: ReadonlyArray<FieldIssue>
+  readonly operation?: number
+  readonly limit?: number
+  readonly current?: unknown
+  readonly matches?: number
+}
+
+/** The error for a response other than a success. */
+const failureOf = (response: Response, body: string, baseUrl: string): AgentMemoryError => {
+  const { headers, status } = response
+  const retryAfter = retryAfterOf(headers.get("retry-after"))
+  const isJson = /^application\/(?:problem\+)?json\b/i.test(headers.get("content-type") ?? "")
+  const problem = isJson ? (parseEnvelope(body, shapes.plain).value as Partial<ProblemBody> | undefined) : undefined
+  if (typeof problem?.code === "string" && typeof problem.detail === "string") {
+    const { code, current, detail, errors, hint, limit, matches, operation, request_id: requestId } = problem
+    const members = { code, detail, hint, status, requestId, errors, operation, retryAfter, limit, current, matches }
+    return new AgentMemoryError(members)
+  }
+  const location = headers.get("location")
+  return new AgentMemoryError({
+    code: "invalid_response",
+    detail: `${baseUrl} answered with status ${status}, but not as Agent Memory does.`,
+    hint:
+      location === null
+        ? "Check baseUrl, and any proxy before the service."
+        : `It redirects to ${location}: pass the address behind it as baseUrl.`,
+    status,
+    requestId: headers.get("x-request-id") ?? undefined,
+    retryAfter
+  })
+}
+
+const lostConnection = (cause: unknown, baseUrl: string): AgentMemoryError =>
+  new AgentMemoryError({
+    code: "network_error",
+    detail: `No answer came from ${baseUrl}: ${reasonOf(cause)}.`,
+    hint: "Check that Agent Memory runs there, or correct baseUrl.",
+    cause
+  })
+
+/** Run times give the reason in the cause, or in the cause's list. */
+const reasonOf = (error: unknown): string => {
+  const { cause, code, message } = error as { cause?: unknown; code?: string; message?: string }
+  if (typeof cause === "object" && cause !== null) return reasonOf(cause)
+  return (message === undefined || message === "" ? code : message) ?? String(error)
+}
+
+/** The longest time that a timer can be set to. */
+const longestTimer = 2 ** 31 - 1
+
+/**
+ * Runs one try with a signal that ends it. Rejects at once with the caller's reason when the caller's signal fires, and
+ * with what `expired` makes when the time has passed, whether or not the work obeys its own signal.
+ */
+const abortable = <A>(
+  work: (signal: AbortSignal) => Promise<A>,
+  {
+    expired,
+    milliseconds,
+    signal
+  }: { readonly signal: AbortSignal | undefined; readonly milliseconds: number; readonly expired: () => Error }
+): Promise<A> =>
+  new Promise<A>((resolve, reject) => {
+    const controller = new AbortController()
+    if (signal?.aborted === true) return reject(signal.reason)
+    // A timer that is left would keep a finished program running.
+    const forget = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener("abort", onAbort)
+    }
+    const end = (reason: unknown) => {
+      forget()
+      controller.abort(reason)
+      reject(reason)
+    }
+    const onAbort = () => end(signal?.reason)
+    const timer = milliseconds > longestTimer ? undefined : setTimeout(() => end(expired()), milliseconds)
+    signal?.addEventListener("abort", onAbort, { once: true })
+    work(controller.signal).then(resolve, reject).finally(forget)
+  })
+
+/** Waits; rejects at once with the signal's reason when it fires. */
+const pause = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort)
+      resolve()
+    }, milliseconds)
+    if (signal?.aborted === true) onAbort()
+    else signal?.addEventListener("abort", onAbort, { once: true })
+  })

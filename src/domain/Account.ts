@@ -1,4 +1,4 @@
-import { Schema, SchemaGetter } from "effect"
+import { Option, Schema, SchemaGetter } from "effect"
 
 /** An instant on the wire: RFC 3339 in UTC with milliseconds. */
 export const Timestamp = Schema.String.annotate({ format: "date-time", examples: ["2026-11-27T20:07:59.549Z"] })
@@ -29,7 +29,7 @@ const normalizeEmail = (address: string): string =>
 
 /**
  * One plain ASCII mailbox. Quoted parts, comments, lists, address literals and line breaks are refused: every one of
- * them has been used to make a mail go to somebody else than the address that was checked.
+ * them has been used to send a mail to another address than the one that was checked.
  */
 export const Email = Schema.String.check(
   Schema.isPattern(mailbox, { message: "must be one plain e-mail address of at most 254 ASCII characters" })
@@ -46,11 +46,11 @@ const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@exa
   })
 )
 
-/** What `POST /auth/magic-link` is sent. */
+/** The body of `POST /auth/magic-link`. */
 export const MagicLinkRequest = Schema.Struct({ email: EmailInput })
 export type MagicLinkRequest = typeof MagicLinkRequest.Type
 
-/** What `POST /auth/magic-link` answers; `dev_magic_link` only in local mode, to whoever sent the start secret. */
+/** The response of `POST /auth/magic-link`; `dev_magic_link` only in local mode, for requests with the start secret. */
 export const MagicLinkSent = Schema.Struct({
   ok: Schema.Boolean,
   expires_at: Timestamp,
@@ -58,10 +58,37 @@ export const MagicLinkSent = Schema.Struct({
 })
 export type MagicLinkSent = typeof MagicLinkSent.Type
 
-/** What `POST /auth/verify` is sent. */
+/** The body of `POST /auth/verify`. */
 export const VerifyRequest = Schema.Struct({ token: Schema.String })
 export type VerifyRequest = typeof VerifyRequest.Type
 
-/** What `POST /auth/verify` answers: a new key, shown this once. */
+/** The response of `POST /auth/verify`: a new key, shown this once. */
 export const Verified = Schema.Struct({ api_key: Schema.String, account_id: AccountId })
 export type Verified = typeof Verified.Type
+
+/** How many random bytes a token is made of. */
+export const tokenBytes = 32
+
+/** The prefixes of the tokens of MCP clients, by which secret scanners know them. */
+export const accessTokenPrefix = "svc_access_"
+export const refreshTokenPrefix = "svc_refresh_"
+
+// The account is in front, so that what a token opens is found where the account's other data is.
+const format = /^([a-z2-7]{20})_[A-Za-z0-9_-]{43}$/
+
+/** The text of a token of {@link tokenBytes} random bytes: of a link, a browser session, a code or, with a prefix, a client. */
+export const makeToken = (accountId: AccountId, random: Uint8Array, prefix = ""): string =>
+  `${prefix}${accountId}_${Buffer.from(random).toString("base64url")}`
+
+/**
+ * A sign-in link's token as it was pasted, without characters that no token has: blanks, line breaks, and punctuation of the
+ * text around it. None where no token is left.
+ */
+export const signInTokenOf = (pasted: string): Option.Option<string> =>
+  Option.liftPredicate(pasted.replaceAll(/[^\w-]/g, ""), (token) => /^[\w-]{43}$/.test(token))
+
+/** The account that a token would belong to; none for what cannot be a token of this prefix. */
+export const accountOfToken = (token: string, prefix = ""): Option.Option<AccountId> => {
+  const found = token.startsWith(prefix) ? format.exec(token.slice(prefix.length))?.[1] : undefined
+  return Option.map(Option.fromNullishOr(found), (id) => AccountId.make(id))
+}

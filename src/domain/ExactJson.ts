@@ -1,6 +1,7 @@
 import { Schema, SchemaTransformation, type SchemaAST } from "effect"
 import { JsonText } from "./json/JsonText.ts"
-import type { EnvelopeShape, Most } from "./json/ParseEnvelope.ts"
+import type { Most } from "./json/JsonIssue.ts"
+import type { EnvelopeShape, TextShape } from "./json/ParseEnvelope.ts"
 import type { Limits } from "./Limits.ts"
 
 const jsonTextId = "agent-memory/JsonText"
@@ -9,15 +10,31 @@ const jsonTextId = "agent-memory/JsonText"
  * JSON that stays text from the socket to the column and back, with the JSON Schema that documents it. Documents name it by
  * its identifier; without one they repeat it.
  */
-export const exactJson = (identifier: string | undefined, jsonSchema: Record<string, unknown>, description: string) => {
-  const named = identifier === undefined ? { description } : { identifier, description }
-  return Schema.declare((value): value is JsonText => value instanceof JsonText, {
-    ...named,
-    expected: "a JSON value",
-    representation: { id: jsonTextId, payload: { identifier: identifier ?? null } },
-    toCodecJson: () => Schema.link<JsonText>()(documented(jsonSchema).annotate(named), passThrough)
-  })
-}
+export const exactJson = (identifier: string | undefined, jsonSchema: Record<string, unknown>, description: string) =>
+  declared(identifier === undefined ? { description } : { identifier, description }, jsonSchema, undefined)
+
+/** {@link exactJson} of any value. Where a document needs one type, `listed` is the usual one. */
+export const exactValue = (description: string, listed?: "string") =>
+  declared({ description }, listed === undefined ? {} : { type: listed }, "any")
+
+/** {@link exactJson} of a number. */
+export const exactNumber = (description: string) =>
+  declared({ description, message: "must be a number" }, { type: "number" }, "number")
+
+const declared = (
+  named: { readonly identifier?: string; readonly description: string; readonly message?: string },
+  jsonSchema: Record<string, unknown>,
+  takes: TextShape["takes"]
+) =>
+  Schema.declare(
+    (value): value is JsonText => JsonText.is(value) && (takes !== "number" || /^[-\d]/.test(value.text)),
+    {
+      ...named,
+      expected: "a JSON value",
+      representation: { id: jsonTextId, payload: { identifier: named.identifier ?? null, takes: takes ?? null } },
+      toCodecJson: () => Schema.link<JsonText>()(documented(jsonSchema).annotate(named), passThrough)
+    }
+  )
 
 /** Any value, with the JSON Schema that the OpenAPI document shows for it. */
 const documented = (jsonSchema: Record<string, unknown>) =>
@@ -56,18 +73,32 @@ const mostOf = (ast: SchemaAST.AST): Most | undefined => {
   return undefined
 }
 
+interface TextRepresentation {
+  readonly id: string
+  readonly payload: { readonly takes: "any" | "number" | null }
+}
+
+/** Whether a schema takes null as a value of its own. */
+export const takesNull = (ast: SchemaAST.AST): boolean => {
+  if (ast._tag === "Union") return ast.types.some(takesNull)
+  if (ast._tag === "Null") return true
+  const shape = shapeOf(ast)
+  return shape.kind === "text" && shape.takes === "any"
+}
+
 /**
- * Which places of a text that a schema describes hold exact JSON, and how many parts its arrays and records may have. One
- * declaration gives what is checked while a body is parsed and what is checked of the values.
+ * Where a schema has exact JSON, and how many items or members its arrays and records may have. So one declaration gives
+ * both what is checked while a body is parsed and what is checked of its values.
  */
 export const shapeOf = (ast: SchemaAST.AST): EnvelopeShape => {
   const most = mostOf(ast)
   switch (ast._tag) {
-    case "Declaration":
-      return ast.annotations?.["representation"] !== undefined &&
-        (ast.annotations["representation"] as { readonly id: string }).id === jsonTextId
-        ? { kind: "text" }
-        : { kind: "plain" }
+    case "Declaration": {
+      const representation = ast.annotations?.["representation"] as TextRepresentation | undefined
+      if (representation?.id !== jsonTextId) return { kind: "plain" }
+      const { takes } = representation.payload
+      return takes === null ? { kind: "text" } : { kind: "text", takes }
+    }
     case "Objects":
       return {
         kind: "object",
@@ -100,5 +131,5 @@ const merge = (a: EnvelopeShape, b: EnvelopeShape): EnvelopeShape => {
   return { kind: "object", members, ...(rest && { rest }), ...(most && { most }) }
 }
 
-/** Of two shapes of one place, the one that says more of it is kept. */
+/** Of two shapes of one value, the more specific one is kept. */
 const rank = ({ kind }: EnvelopeShape): number => (kind === "scalar" ? 0 : kind === "plain" ? 1 : 2)

@@ -1,10 +1,9 @@
-import { fieldIssue, invalid } from "./InvalidPlaces.ts"
 import type { JsonIssue } from "./json/JsonIssue.ts"
-import { DuplicateField, InvalidJson, InvalidRequest, TooDeep } from "./Problem.ts"
+import { DuplicateField, fieldIssue, invalid, InvalidJson, InvalidRequest, TooDeep } from "./Problem.ts"
 
 export type JsonProblem = DuplicateField | InvalidJson | InvalidRequest | TooDeep
 
-/** The refusal that text which is not acceptable JSON deserves. `at` is where the text stands in the request. */
+/** The error for text that is not acceptable JSON. `at` names the field of the request that has the text. */
 export const jsonProblem = (issue: JsonIssue, at: string): JsonProblem => {
   const members = { detail: issue.message, errors: [fieldIssue(at + issue.pointer, issue.message)] }
   switch (issue.code) {

@@ -1,11 +1,12 @@
 import { Option, Schema } from "effect"
+import { Base64Url } from "effect/encoding"
 import { AccountId, Timestamp } from "./Account.ts"
 
-/** A key's id, used to revoke it. One that comes from a caller may be any string. */
+/** A key's id, used to revoke it. An id from a caller can be any string. */
 export const KeyId = Schema.String.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** The label a key is given when it is made. Neither NUL nor half a surrogate pair can be kept as text. */
+/** The label of a key. PostgreSQL's text cannot store NUL or lone surrogates. */
 export const KeyName = Schema.String.check(
   Schema.isBetweenCodePoints(1, 80, { message: "must have 1 to 80 characters" }),
   Schema.makeFilter((name) => name.isWellFormed() && !name.includes("\0"), {
@@ -24,11 +25,11 @@ const record = {
   last_used_at: Schema.NullOr(Timestamp)
 }
 
-/** What can be known of a key after it was made; never the key itself. `last_used_at` is right to a minute. */
+/** A listed key, without its text. `last_used_at` is accurate to a minute. */
 export const ApiKey = Schema.Struct(record).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** Some of an account's keys, the oldest first; `next_cursor` goes on behind them where there are more. */
+/** A page of an account's keys, oldest first. `next_cursor` leads to the next page, if there is one. */
 export const KeyPage = Schema.Struct({
   keys: Schema.Array(ApiKey),
   has_more: Schema.optionalKey(
@@ -40,13 +41,13 @@ export const KeyPage = Schema.Struct({
 })
 export type KeyPage = typeof KeyPage.Type
 
-/** The answer that shows a new key, this once. */
+/** A new key, whose text is shown only once. */
 export const CreatedApiKey = Schema.Struct({ ...record, api_key: Schema.String }).annotate({
   identifier: "CreatedApiKey"
 })
 export type CreatedApiKey = typeof CreatedApiKey.Type
 
-/** What `POST /v1/_keys` is sent. */
+/** The body of `POST /v1/_keys`. */
 export const CreateKeyRequest = Schema.Struct({ name: KeyName })
 export type CreateKeyRequest = typeof CreateKeyRequest.Type
 
@@ -55,11 +56,11 @@ const format = /^svc_live_([a-z2-7]{20})_([0-9A-Za-z]{43})$/
 const checkLength = 2
 const randomLength = 43 - checkLength
 
-/** How many random bytes {@link make} takes: 41 characters of base 62 hold 244 bits of them. */
+/** How many random bytes {@link make} needs: 41 characters of base 62 encode 244 bits of them. */
 export const secretBytes = 32
 
-// A prime below 62²: two check characters hold any remainder. As a prime above 62 it catches every wrong character, and
-// since the powers of the base differ over the whole length, every two characters that were swapped.
+// A prime below 62², so that two check characters encode any remainder. As it is above 62, every wrong character is detected,
+// and as the powers of the base differ over the whole length, so is every swap of two characters.
 const modulus = 3833
 const base = 67
 
@@ -81,13 +82,13 @@ const encode = (random: Uint8Array): string => {
   return text
 }
 
-/** Makes the text of a new key of {@link secretBytes} random bytes. */
+/** Makes the text of a new key from {@link secretBytes} random bytes. */
 export const make = (accountId: AccountId, random: Uint8Array): string => {
   const body = encode(random)
   return `svc_live_${accountId}_${body}${checksum(accountId + body)}`
 }
 
-/** Reads the account from a key's text. A mistyped key is none: it needs no look-up to be refused. */
+/** The account of a key's text. None for a mistyped key, which is refused without a look-up. */
 export const parse = (text: string): Option.Option<AccountId> => {
   const match = format.exec(text)
   if (match === null) return Option.none()
@@ -97,5 +98,23 @@ export const parse = (text: string): Option.Option<AccountId> => {
     : Option.none()
 }
 
-/** The part of a key that lists show: everything up to the secret's fourth character. */
+/** The part of a key that is listed: everything up to the fourth character of the secret. */
 export const prefix = (key: string): string => key.slice(0, "svc_live_".length + 20 + 1 + 4)
+
+/** The position of a key in the list: its time of creation, in milliseconds, and its id. */
+export interface KeyPlace {
+  readonly createdAt: number
+  readonly id: string
+}
+
+const cursorFormat = /^(\d{1,13}) ([0-9a-f-]{36})$/
+
+/** The cursor of the page after a key. */
+export const cursorAfter = ({ created_at, id }: ApiKey): string => Base64Url.encode(`${Date.parse(created_at)} ${id}`)
+
+/** Reads {@link cursorAfter}; none for any other text. */
+export const placeOf = (cursor: string): Option.Option<KeyPlace> =>
+  Option.flatMap(Option.getSuccess(Base64Url.decodeString(cursor)), (text) => {
+    const [, createdAt, id] = cursorFormat.exec(text) ?? []
+    return id === undefined ? Option.none() : Option.some({ createdAt: Number(createdAt), id })
+  })

@@ -1,8 +1,7 @@
 import { Schema } from "effect"
 import { Timestamp } from "./Account.ts"
-import type { JsonText } from "./json/JsonText.ts"
+import { print, type JsonText } from "./json/JsonText.ts"
 import { parseEnvelope } from "./json/ParseEnvelope.ts"
-import { print } from "./json/Print.ts"
 
 /** What a link leads to: one row, one string field of a row, or the rows of a query, which runs when it is opened. */
 export type LinkTarget =
@@ -12,11 +11,14 @@ export type LinkTarget =
       readonly kind: "query"
       readonly table: string
       readonly filter: JsonText | undefined
+      readonly search?: string | undefined
       readonly sort: string | undefined
+      /** The rows of a page. */
       readonly limit: number
+      readonly fields?: ReadonlyArray<string> | undefined
     }
 
-/** The two addresses of a link, shown in this answer only (specification section 4.5). */
+/** The two addresses of a link, in this response only. */
 export const CreatedLink = Schema.Struct({
   viewer_url: Schema.String,
   download_url: Schema.String,
@@ -25,8 +27,8 @@ export const CreatedLink = Schema.Struct({
 }).annotate({
   identifier: "CreatedLink",
   description:
-    "Whoever has `viewer_url` may see what the link leads to, and edit it if it is `editable`; whoever has " +
-    "`download_url` may download it. Both end at `expires_at`, or when the key that made them is revoked."
+    "Anyone with `viewer_url` can see what the link leads to, and edit it if it is `editable`; anyone with " +
+    "`download_url` can download it. Both expire at `expires_at`, or when the key that made them is revoked."
 })
 export type CreatedLink = typeof CreatedLink.Type
 

@@ -1,4 +1,5 @@
 import { Clock, Duration, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 
 interface Sleeper {
   readonly due: number
@@ -8,7 +9,7 @@ interface Sleeper {
 
 const longestTimer = 2_147_483_647
 
-/** Real time that can be moved forward: then everybody wakes who slept for shorter than that. */
+/** Real time that can be moved forward, which wakes all sleepers whose time has passed then. */
 export const makeMovableClock = () => {
   const real = Clock.Clock.defaultValue()
   let offset = 0
@@ -60,3 +61,12 @@ export const makeMovableClock = () => {
 
   return { clock, setOffset, offset: () => offset }
 }
+
+/** Moves the database's clock against real time. `interval` is one of PostgreSQL, such as `31 days`. */
+export const setClock = Effect.fnUntraced(function* (interval: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    CREATE OR REPLACE FUNCTION memory_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
+    RETURN date_trunc('milliseconds', clock_timestamp()) + interval '${sql.literal(interval)}'
+  `
+})

@@ -1,34 +1,124 @@
-import { Clock, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { NodeCrypto } from "@effect/platform-node"
+import { Clock, ConfigProvider, Context, Data, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { HttpLayer } from "../App.ts"
-import * as AgentMemory from "../client/effect.ts"
+import { HttpLayer, ServicesLayer } from "../App.ts"
+import * as AgentMemory from "../client/EffectClient.ts"
 import { MagicLinkRequest, type Email } from "../domain/Account.ts"
-import { LocalSecret } from "../server/accounts/LocalSecret.ts"
-import { Owners } from "../server/accounts/Owners.ts"
-import { localUrl, Settings } from "../server/Config.ts"
-import { ListeningSettings, ServerLayer } from "../server/http/Server.ts"
+import { LocalSecret } from "../server/doors/LocalSecret.ts"
+import { Accounts } from "../server/accounts/Accounts.ts"
+import { localUrl, Settings } from "../server/config/Settings.ts"
+import { ListeningSettings, ServerLayer } from "../server/doors/Server.ts"
 import { Keys } from "../server/keys/Keys.ts"
-import { Outbox, type Mail } from "../server/mail/Mailer.ts"
+import { LastUses } from "../server/keys/LastUses.ts"
+import { RateLimiter } from "../server/keys/RateLimiter.ts"
+import { Mailer, Outbox, type Mail } from "../server/mail/Mailer.ts"
+import type { DocumentFetcher } from "../server/oauth/ClientDocuments.ts"
 import { SafeFetchLayer } from "../server/oauth/SafeFetch.ts"
 import { embeddedLayer } from "../server/sql/Database.ts"
 import { transact } from "../server/sql/SqlFailure.ts"
-import { setClock } from "./DatabaseClock.ts"
-import { makeMovableClock } from "./MovableClock.ts"
-import { resetDatabase } from "./Reset.ts"
-import { servicesOn, settingsLayer } from "./TestServices.ts"
-import { TestServer, TestServerProblem, type TestMail } from "./TestServer.ts"
-import { throwAwayFolder } from "./ThrowAwayFolder.ts"
+import { TelemetryLayer } from "../server/telemetry/Telemetry.ts"
+import { makeMovableClock, setClock } from "./MovableClock.ts"
+import { resetDatabase, throwAwayFolder } from "./TestDatabase.ts"
 
-/** How a test's service differs from one that was started without settings. */
+/** A mail that the service would have sent. */
+export interface TestMail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  /** The sign-in link in the mail, if there is one. */
+  readonly link: string | undefined
+  /** The 6-digit code in the mail, for a sign-in that began in a browser. */
+  readonly code: string | undefined
+}
+
+/** The test server did not start, or a call of it failed; the message says why. */
+export class TestServerProblem extends Data.TaggedError("TestServerProblem")<{ readonly message: string }> {}
+
+/** A running Agent Memory for tests, with functions to control it. */
+export class TestServer extends Context.Service<
+  TestServer,
+  {
+    /** Its URL, without a trailing slash. */
+    readonly url: string
+    /** A key of its first account. It stays valid after `reset`. */
+    readonly apiKey: Redacted.Redacted
+    /**
+     * The start secret. Tests of the sign-in can send it as `X-Local-Secret` to get the link in the response. Undefined if
+     * `variables` turn local mode off. `signIn` and `mails` do not need it.
+     */
+    readonly localSecret: Redacted.Redacted | undefined
+    /** Creates a key for the account of an email address, and the account if needed. Sends no mail. */
+    readonly signIn: (
+      email: string
+    ) => Effect.Effect<{ readonly accountId: string; readonly apiKey: Redacted.Redacted }, TestServerProblem>
+    /** The mails since the start or the last reset, oldest first. Includes those of every request that has a response. */
+    readonly mails: Effect.Effect<ReadonlyArray<TestMail>>
+    /**
+     * Moves the service's clock forward, so that links, versions and limits expire as if the time had passed. The clock of the
+     * test does not change.
+     */
+    readonly advance: (duration: Duration.Input) => Effect.Effect<void>
+    /** Restores the state at the start: no rows, mails or other accounts, and the real time. */
+    readonly reset: Effect.Effect<void>
+  }
+>()("agent-memory/testing/layerTest/TestServer") {}
+
+/**
+ * The settings of these variables. Rate limits are very high unless the variables set them.
+ *
+ * @internal
+ */
+export const settingsLayer = (variables: Readonly<Record<string, string>> = {}) =>
+  Layer.fresh(Settings.layer).pipe(
+    Layer.provide(
+      ConfigProvider.layer(
+        ConfigProvider.fromUnknown({
+          LOG_LEVEL: "warn",
+          LIMIT_WRITES_PER_MINUTE: "1000000",
+          LIMIT_READS_PER_MINUTE: "1000000",
+          LIMIT_KEYS_PER_HOUR: "1000000",
+          LIMIT_MAGIC_LINKS_PER_IP_PER_HOUR: "1000000",
+          LIMIT_VERIFIES_PER_IP_PER_HOUR: "1000000",
+          LIMIT_REGISTRATIONS_PER_IP_PER_HOUR: "1000000",
+          LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "1000000",
+          LIMIT_ANONYMOUS_POSTS_PER_IP_PER_MINUTE: "1000000",
+          ...variables
+        })
+      )
+    )
+  )
+
+/** What differs between the service and its tests: the database, and the fetching of documents. */
+export type Infrastructure<A, E> = Layer.Layer<A | SqlClient.SqlClient | DocumentFetcher, E>
+
+/**
+ * All services, without HTTP; mail goes to the `Outbox`.
+ *
+ * @internal
+ */
+export const servicesOn = <A, E, B, E2>(
+  infrastructure: Infrastructure<A, E>,
+  settings: Layer.Layer<B | Settings, E2>
+) =>
+  ServicesLayer.pipe(
+    Layer.provideMerge([RateLimiter.layerPostgres, LastUses.layer]),
+    Layer.provideMerge([Mailer.layerMemory, LocalSecret.layerMemory]),
+    Layer.provideMerge(infrastructure),
+    Layer.provideMerge(TelemetryLayer),
+    Layer.provideMerge(settings),
+    Layer.provideMerge(NodeCrypto.layer)
+  )
+
+/** Options of the test server. */
 export interface TestServerOptions {
   /**
-   * Environment variables of the service, as the README lists them, such as `{ LIMIT_WRITES_PER_MINUTE: "30" }`. Rate
-   * limits are out of the way unless they are set here. `PORT` is a free one.
+   * Environment variables of the service, as listed in the README, such as `{ LIMIT_WRITES_PER_MINUTE: "30" }`. Rate limits
+   * are very high unless set here. `PORT` is a free port by default.
    */
   readonly variables?: Readonly<Record<string, string>> | undefined
 }
 
-/** These would reach for something that other programs use, and `reset` would empty it. */
+/** These might lead to data of other programs, which `reset` would delete. */
 const ownVariables = ["DATABASE_URL", "DATA_DIR", "REDIS_URL"]
 
 const firstEmail = "test@example.com"
@@ -53,11 +143,11 @@ const serverOver = (time: MovableClock) =>
       const sql = yield* SqlClient.SqlClient
       const outbox = yield* Outbox
       const secret = yield* LocalSecret
-      const owners = yield* Owners
+      const accounts = yield* Accounts
       const keys = yield* Keys
 
       const issue = Effect.fnUntraced(function* (email: Email) {
-        const accountId = yield* owners.accountOf(email)
+        const accountId = yield* accounts.findOrCreate(email)
         return { accountId, key: yield* keys.issue(accountId, "test") }
       }, transact(sql))
 
@@ -70,7 +160,7 @@ const serverOver = (time: MovableClock) =>
       const signIn = (address: string) =>
         Schema.decodeEffect(MagicLinkRequest)({ email: address }).pipe(
           Effect.flatMap(({ email }) => issue(email)),
-          Effect.mapError(({ message }) => problem({ message: `Nobody can sign in as "${address}": ${message}` }))
+          Effect.mapError(({ message }) => problem({ message: `"${address}" cannot sign in: ${message}` }))
         )
 
       const first = yield* signIn(firstEmail)
@@ -95,12 +185,12 @@ const serverOver = (time: MovableClock) =>
         )
       })
     })
-  ).pipe(Layer.provide(Owners.layer))
+  )
 
 const serverLayer = ({ variables = {} }: TestServerOptions): Layer.Layer<TestServer, TestServerProblem> => {
   const refused = ownVariables.filter((name) => name in variables)
   if (refused.length > 0) {
-    const message = `A test's service keeps its data in a database of its own, so ${refused.join(", ")} cannot be set.`
+    const message = `The test server has its own database, so ${refused.join(", ")} cannot be set.`
     return Layer.effect(TestServer, Effect.fail(new TestServerProblem({ message })))
   }
   const time = makeMovableClock()
@@ -123,9 +213,9 @@ const clientLayer = Layer.unwrap(
 )
 
 /**
- * A whole Agent Memory in this process, and the client of its first account: on an embedded PostgreSQL of its own in a
- * temporary folder, behind a socket. It takes a second or two to start and is gone at the end, so make it once and share
- * it between tests, with `reset` between them.
+ * A complete Agent Memory in this process, with an embedded PostgreSQL in a temporary folder and an HTTP server, and the
+ * client of its first account. It starts in a second or two and is removed at the end. Share one between tests, with `reset`
+ * between them.
  */
 export const layerTest = (
   options: TestServerOptions = {}

@@ -1,37 +1,38 @@
 import { Effect, ManagedRuntime, Redacted } from "effect"
-import { layerTest, type TestServerOptions } from "./layerTest.ts"
-import { TestServer, TestServerProblem, type TestMail } from "./TestServer.ts"
+import { layerTest, TestServer, TestServerProblem, type TestMail, type TestServerOptions } from "./layerTest.ts"
 
-/** A running Agent Memory of a test's own. */
+export { layerTest, TestServer, TestServerProblem, type TestMail, type TestServerOptions }
+
+/** A running Agent Memory for tests. */
 export interface RunningTestServer extends AsyncDisposable {
-  /** Where it answers, without a slash at the end. */
+  /** Its URL, without a trailing slash. */
   readonly url: string
-  /** A key of its first account. It outlives `reset`. */
+  /** A key of its first account. It stays valid after `reset`. */
   readonly apiKey: string
   /**
-   * The start secret, which tests of signing in may send as `X-Local-Secret`, so that the answer holds its link; undefined
-   * where `variables` make the service one for others. `signIn` and `mails` need none.
+   * The start secret. Tests of the sign-in can send it as `X-Local-Secret` to get the link in the response. Undefined if
+   * `variables` turn local mode off. `signIn` and `mails` do not need it.
    */
   readonly localSecret: string | undefined
-  /** The mails since the start or the last reset, oldest first. Those that an answered request sent are among them. */
+  /** The mails since the start or the last reset, oldest first. Includes those of every request that has a response. */
   mails(): Promise<ReadonlyArray<TestMail>>
-  /** A new key for the account of an e-mail address, which is made if there is none. No mail is sent. */
+  /** Creates a key for the account of an email address, and the account if needed. Sends no mail. */
   signIn(email: string): Promise<{ readonly accountId: string; readonly apiKey: string }>
   /**
-   * Moves the time of the service forward by so many milliseconds, so that links, keys, versions and limits come to their
-   * end. The time of the test stays as it is.
+   * Moves the service's clock forward, so that links, versions and limits expire as if the time had passed. The clock of the
+   * test does not change.
    */
   advance(milliseconds: number): Promise<void>
-  /** Makes it what it was at the start: without rows, mails and other accounts, at the real time. */
+  /** Restores the state at the start: no rows, mails or other accounts, and the real time. */
   reset(): Promise<void>
-  /** Ends it and removes its data. `await using` does so by itself. */
+  /** Stops it and removes its data. `await using` does so automatically. */
   stop(): Promise<void>
 }
 
 /**
- * Starts an Agent Memory for tests, with an account and its key: on an embedded PostgreSQL in a temporary folder, which
- * is removed at the end, also if this process is killed. It takes a second or two; start it once for a file of tests and
- * call `reset` between them. Rejects with an error that says what to do if it cannot start.
+ * Starts an Agent Memory for tests, with an account and its key, on an embedded PostgreSQL in a temporary folder. The folder
+ * is removed at the end, also if this process is killed. It takes a second or two; start it once per test file and call
+ * `reset` between tests. If it cannot start, it rejects with an error that says what to do.
  */
 export const startTestServer = async (options: TestServerOptions = {}): Promise<RunningTestServer> => {
   const runtime = ManagedRuntime.make(layerTest(options))
@@ -49,7 +50,7 @@ export const startTestServer = async (options: TestServerOptions = {}): Promise<
         ),
       advance: async (milliseconds) => {
         if (!(milliseconds >= 0 && Number.isFinite(milliseconds))) {
-          const message = `advance takes milliseconds, 0 or more, and not ${milliseconds}; reset() goes back to the real time.`
+          const message = `advance takes 0 or more milliseconds, not ${milliseconds}. reset() returns to the real time.`
           throw new TestServerProblem({ message })
         }
         return runtime.runPromise(server.advance(milliseconds))

@@ -3,10 +3,10 @@ import { Effect, Layer } from "effect"
 import { HttpClientRequest, HttpServer } from "effect/http"
 import { HttpApiMiddleware, HttpApiTest } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
-import { Authentication } from "../../src/api/Authentication.ts"
+import { Authentication } from "../../src/api/Middleware.ts"
 import { HandlersLayer, MiddlewareLayer } from "../../src/App.ts"
 import type { JsonText } from "../../src/domain/json/JsonText.ts"
-import { scan } from "../../src/domain/json/Scan.ts"
+import { scan } from "../../src/domain/json/ParseEnvelope.ts"
 import { newAccount, servicesLayer } from "../support/TestService.ts"
 
 const groups = ["auth", "tables", "keys", "versions", "rows"] as const

@@ -1,8 +1,14 @@
 import { createHash, randomBytes } from "node:crypto"
-import { AccountId, accountIdBytes, accountIdFrom } from "../../src/domain/Account.ts"
+import {
+  accessTokenPrefix,
+  AccountId,
+  accountIdBytes,
+  accountIdFrom,
+  makeToken,
+  tokenBytes
+} from "../../src/domain/Account.ts"
 import { make, prefix, secretBytes } from "../../src/domain/Key.ts"
-import { accessTokenPrefix, makeToken, tokenBytes } from "../../src/domain/Token.ts"
-import { mcpResource } from "../../src/server/oauth/Resource.ts"
+import { mcpResource } from "../../src/server/oauth/ServerMetadata.ts"
 import { query } from "./Database.ts"
 
 /** An account with a key, as it is in the database of a service. */

@@ -18,6 +18,8 @@ export interface Bench {
 
 /** One row of the table: a work, and what each variant came to. */
 export interface Row {
+  /** What a target knows it by. */
+  readonly name?: string
   readonly work: string
   readonly outcomes: ReadonlyArray<Outcome>
   /** What is missing here, and figures that are not those of a load. */
@@ -25,3 +27,7 @@ export interface Row {
 }
 
 export const connections = 32
+
+/** What a row says that is measured without peers. */
+export const withoutPeers = (fault: string): string =>
+  `No package registry answers (${fault}), so that no peers are installed.`

@@ -21,6 +21,8 @@ export interface LoadPlan {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   readonly values: ReadonlyArray<Readonly<Record<string, string>>>
+  /** Each port takes values that no other takes. */
+  readonly isApart?: boolean
   /** The first request's number: where the load before this one stopped. */
   readonly from: number
 }

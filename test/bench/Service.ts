@@ -10,6 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const limits = {
   LIMIT_WRITES_PER_MINUTE: "1000000",
   LIMIT_READS_PER_MINUTE: "1000000",
+  LIMIT_MCP_REQUESTS_PER_IP_PER_MINUTE: "1000000",
   LIMIT_ROWS_PER_TABLE: "1000000000",
   LIMIT_TABLES: "1000",
   LIMIT_STORAGE_BYTES: "1000000000000",
@@ -23,7 +24,7 @@ export const buildService = (): { readonly file: string; readonly remove: () => 
   const cache = join(root, "node_modules/.cache")
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, "agent-memory-bench-"))
-  const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build.js"), folder], { cwd: root })
+  const { status, stderr } = spawnSync(process.execPath, [join(root, "src/build/build.js"), folder], { cwd: root })
   if (status !== 0) throw new Error(String(stderr))
   return { file: join(folder, "main.js"), remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
@@ -32,7 +33,7 @@ export const buildService = (): { readonly file: string; readonly remove: () => 
 const serviceArguments = (file: string): ReadonlyArray<string> => [
   "--max-semi-space-size=16",
   "--require",
-  join(root, "src/require-node.cjs"),
+  join(root, "src/cli/require-node.cjs"),
   file
 ]
 

@@ -37,7 +37,7 @@ const linesOf = ({ outcomes }: Row): ReadonlyArray<ReadonlyArray<string>> =>
   })
 
 /** A table of Markdown, whose columns are as wide in a terminal. */
-const markdown = (lines: ReadonlyArray<ReadonlyArray<string>>): string => {
+export const markdown = (heads: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = heads.map((head, column) => Math.max(head.length, ...lines.map((line) => line[column]!.length)))
   const padded = (cells: ReadonlyArray<string>) =>
     `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join(" | ")} |`
@@ -47,6 +47,6 @@ const markdown = (lines: ReadonlyArray<ReadonlyArray<string>>): string => {
 
 /** One row of the benchmark as text: its variants, the first of which the ratios compare with the others. */
 export const printRow = (row: Row): string => {
-  const table = row.outcomes.length === 0 ? [] : [markdown(linesOf(row))]
+  const table = row.outcomes.length === 0 ? [] : [markdown(heads, linesOf(row))]
   return [`### ${row.work}`, ...table, ...row.notes].join("\n\n")
 }

@@ -5,15 +5,18 @@ import type { Bench, Row } from "./Bench.ts"
 import { openServer } from "./Database.ts"
 import { LoadGenerator } from "./Load.ts"
 import { machine } from "./Machine.ts"
+import { measureDurability } from "./rows/Durability.ts"
 import { measureExport } from "./rows/Export.ts"
 import { measureGrowth } from "./rows/Growth.ts"
 import { measureInstances } from "./rows/Instances.ts"
 import { measureMcp } from "./rows/Mcp.ts"
 import { startPeers } from "./rows/Peers.ts"
+import { measureRedis } from "./rows/Redis.ts"
 import { measureStart } from "./rows/Start.ts"
 import { measureWorks, workNames } from "./rows/Works.ts"
 import { buildService } from "./Service.ts"
 import { printRow } from "./Table.ts"
+import { printTargets } from "./Targets.ts"
 
 // Measures the service beside its limits and peers on this machine, and prints a table. README.md says how to read it.
 
@@ -31,7 +34,9 @@ const others: Readonly<Record<string, (bench: Bench) => Promise<ReadonlyArray<Ro
   export: measureExport,
   mcp: measureMcp,
   start: measureStart,
-  instances: measureInstances
+  instances: measureInstances,
+  redis: measureRedis,
+  durability: measureDurability
 }
 const names: ReadonlyArray<string> = [...workNames, ...Object.keys(others)]
 const wanted = values.only?.split(",") ?? names
@@ -81,6 +86,7 @@ try {
   for (const [name, measureOther] of Object.entries(others)) {
     if (wanted.includes(name)) add(await measureOther(bench))
   }
+  process.stdout.write(printTargets(rows))
 } finally {
   await clean()
 }

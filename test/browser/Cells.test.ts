@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { cellOf, compareCells } from "../../src/server/pages/browser/viewer/Cells.ts"
+import { cellOf, compareCells } from "../../src/web/viewer/Cells.ts"
 
 const sorted = (texts: ReadonlyArray<string | undefined>) =>
   texts

@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import type { Page } from "playwright-core"
 import { Browser, browserSuite } from "../support/Browser.ts"
 import {
   askForMail,
@@ -18,6 +19,13 @@ import { callMcp } from "../support/OAuth.ts"
 import { BaseUrl, localSecret, serviceLayer } from "../support/TestService.ts"
 import { press, run, see } from "../support/Viewer.ts"
 
+/** Presses a button that asks, and then the one of the question. */
+const ask = (page: Page, name: string) =>
+  run(async () => {
+    await page.locator("summary", { hasText: name }).click()
+    await page.getByRole("button", { name }).click()
+  })
+
 // Without a mail server the service is for its own machine.
 browserSuite("The connected apps of a service for its own machine", serviceLayer(), (it) => {
   it.effect("are let in without a mail, as the page of the code shows what it would hold", () =>
@@ -28,7 +36,7 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
       yield* open(page, `${url}/?local=${yield* localSecret}`)
       yield* open(page, client.address)
       yield* askForMail(page, newEmail())
-      yield* see(page, "This service sends no mail, as it runs for this machine alone.")
+      yield* see(page, "This service runs for this machine only and sends no mail.")
       const shown = page.getByRole("complementary").locator("code")
       yield* run(async () => page.getByLabel("6-digit code").fill(await shown.innerText()))
       yield* press(page, "Sign in")
@@ -51,7 +59,7 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
       // It leads to the configured address, which this service does not listen on.
       const { pathname, search } = new URL((yield* run(() => link.getAttribute("href"))) ?? "")
       yield* open(page, url + pathname + search)
-      yield* seeHeading(page, "Continue the sign-in")
+      yield* seeHeading(page, "Continue signing in")
       yield* press(page, "Continue")
       yield* seeHeading(page, /wants to use your Agent Memory/)
       yield* press(page, "Deny")
@@ -83,10 +91,10 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
       const { access_token } = yield* allowed.tokens
       assert.strictEqual((yield* callMcp(access_token)).status, 200)
 
-      yield* open(page, `${url}/connections`)
+      yield* open(page, `${url}/apps`)
       yield* see(page, "Only plans")
-      yield* press(page, "Disconnect “Quokka Plans”")
-      yield* see(page, "No app is connected.")
+      yield* ask(page, "Disconnect “Quokka Plans”")
+      yield* see(page, "No apps are connected.")
       assert.strictEqual((yield* callMcp(access_token)).status, 401)
       assert.deepStrictEqual(complaints, [])
     })
@@ -104,10 +112,10 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
         yield* seeCallback(page)
         tokens.push((yield* client.tokens).access_token)
       }
-      yield* open(page, `${url}/connections`)
-      yield* press(page, "Disconnect “Wombat Notes”")
+      yield* open(page, `${url}/apps`)
+      yield* ask(page, "Disconnect “Wombat Notes”")
       const status = page.getByRole("status")
-      yield* run(() => status.filter({ hasText: "The app is disconnected: its next call is refused" }).waitFor())
+      yield* run(() => status.filter({ hasText: "The app is disconnected. Its next call is refused" }).waitFor())
       const names = page.locator("main").getByRole("heading", { level: 2 })
       assert.deepStrictEqual(yield* run(() => names.allInnerTexts()), ["“Quokka Plans”"])
       const calls = yield* Effect.forEach(tokens, (token) => callMcp(token))
@@ -132,10 +140,10 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
       yield* press(page, "Allow")
       yield* seeCallback(page)
       const apps = yield* run(() => page.context().newPage())
-      yield* open(apps, `${url}/connections`)
+      yield* open(apps, `${url}/account`)
       yield* press(apps, "Sign out")
       yield* run(() => apps.waitForURL(`${url}/`))
-      yield* open(apps, `${url}/connections`)
+      yield* open(apps, `${url}/apps`)
       yield* seeHeading(apps, "Sign in")
 
       yield* run(() => page.goBack())
@@ -178,7 +186,7 @@ browserSuite("The connected apps of a service for its own machine", serviceLayer
       yield* press(page, "Allow")
       yield* seeCallback(page)
       yield* client.tokens
-      yield* open(page, `${url}/connections?disconnected=0`)
+      yield* open(page, `${url}/apps?disconnected=0`)
       yield* see(page, /Only/)
       faults.push(...(yield* faultsOfLooks(page, "connections")))
       assert.deepStrictEqual(faults, [])

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Settings } from "../../src/server/Config.ts"
+import { Settings } from "../../src/server/config/Settings.ts"
 import { Browser, browserSuite } from "../support/Browser.ts"
 import {
   askForMail,
@@ -33,7 +33,7 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
       const client = yield* startClient({ client_name: "Wombat Notes" })
       const { complaints, page } = yield* (yield* Browser).visit()
       yield* open(page, client.address)
-      yield* see(page, "“Wombat Notes” asks to use your Agent Memory.")
+      yield* see(page, "“Wombat Notes” wants to use your Agent Memory.")
       yield* askForMail(page, email)
       const { code } = yield* mailTo(email)
       assert.notInclude(yield* run(() => page.content()), code)
@@ -72,8 +72,8 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
       const { code, link } = yield* mailTo(email)
       const other = yield* (yield* Browser).visit({ width: 360 })
       yield* open(other.page, link)
-      yield* seeHeading(other.page, "The sign-in began in another browser")
-      yield* see(other.page, /type the 6-digit code from the mail into the page you left open/)
+      yield* seeHeading(other.page, "This sign-in started in another browser")
+      yield* see(other.page, /enter the 6-digit code from the mail on the page you left open/)
       yield* typeCode(asking.page, code)
       yield* press(asking.page, "Allow")
       yield* seeCallback(asking.page)
@@ -95,18 +95,17 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
       const keys = yield* countKeys
       yield* open(other.page, link)
       yield* press(other.page, "Sign in here")
-      yield* seeHeading(other.page, "Connected apps")
-      assert.strictEqual(other.page.url(), `${url}/connections`)
-      yield* see(other.page, `Signed in as ${email} in this browser.`)
+      yield* seeHeading(other.page, "Tables")
+      assert.strictEqual(other.page.url(), `${url}/tables`)
       assert.strictEqual(yield* countKeys, keys)
 
       const tab = yield* run(() => asking.page.context().newPage())
       yield* open(tab, client.address)
       yield* seeHeading(tab, "Sign in")
       yield* typeCode(asking.page, code)
-      yield* seeHeading(asking.page, "This code is over")
-      yield* press(asking.page, `Mail a new code to ${email}`)
-      yield* seeHeading(asking.page, "Type the code from the mail")
+      yield* seeHeading(asking.page, "This code has expired")
+      yield* press(asking.page, `Send a new code to ${email}`)
+      yield* seeHeading(asking.page, "Enter the code")
       yield* typeCode(asking.page, (yield* mailTo(email)).code)
       yield* press(asking.page, "Allow")
       yield* seeCallback(asking.page)
@@ -244,7 +243,7 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
         page,
         code.replace(/^./, (digit) => String((Number(digit) + 1) % 10))
       )
-      yield* see(page, "4 tries are left.")
+      yield* see(page, "4 tries left.")
       faults.push(...(yield* faultsOfLooks(page, "code")))
       yield* typeCode(page, code)
       yield* seeHeading(page, /wants to use/)
@@ -253,7 +252,7 @@ browserSuite("Connecting a client", serviceLayer(mailing), (it) => {
       yield* see(page, /Choose at least one table/)
       faults.push(...(yield* faultsOfLooks(page, "consent")))
       yield* open(page, `${url}/authorize?client_id=https://example.com/${"long".repeat(60)}`)
-      yield* see(page, "Nothing was allowed, and the app was told nothing.")
+      yield* see(page, "Nothing was allowed, and nothing was shared with the app.")
       faults.push(...(yield* faultsOfLooks(page, "error")))
       assert.deepStrictEqual([...faults, ...complaintsOf(complaints)], [])
     })

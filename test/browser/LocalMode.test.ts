@@ -6,16 +6,19 @@ import { BaseUrl, localSecret, serviceLayer } from "../support/TestService.ts"
 import { press, run, see } from "../support/Viewer.ts"
 
 browserSuite("A browser in local mode", serviceLayer(), (it) => {
-  it.effect("that opened the address of the start makes a key without a mail, and shows the secret nowhere", () =>
+  it.effect("that opened the address of the start is shown the code, signs in, and shows the secret nowhere", () =>
     Effect.gen(function* () {
       const { url } = yield* BaseUrl
       const secret = yield* localSecret
       const { complaints, page, requests } = yield* (yield* Browser).visit()
       yield* open(page, `${url}/?local=${secret}`)
       assert.strictEqual(page.url(), `${url}/`)
-      yield* run(() => page.getByLabel("Your e-mail address").fill("ada@example.com"))
-      yield* press(page, "Mail me a key")
-      yield* run(() => page.getByRole("button", { name: "Add the row" }).waitFor())
+      yield* run(() => page.getByLabel("Email address").fill("grace@example.com"))
+      yield* press(page, "Get a code")
+      const code = yield* run(() => page.locator(".local-mail code").textContent())
+      yield* run(() => page.getByLabel("6-digit code").fill(code ?? ""))
+      yield* press(page, "Sign in")
+      yield* run(() => page.waitForURL(`${url}/tables`))
       assert.notInclude(
         String(yield* run(() => page.evaluate("document.cookie + location + document.referrer"))),
         secret
@@ -26,21 +29,7 @@ browserSuite("A browser in local mode", serviceLayer(), (it) => {
         1
       )
       assert.deepStrictEqual(complaints, [])
-    })
-  )
-
-  it.effect("that opened the address of the start is shown the code, and signs in with it", () =>
-    Effect.gen(function* () {
-      const { url } = yield* BaseUrl
-      const { page } = yield* (yield* Browser).visit()
-      yield* open(page, `${url}/?local=${yield* localSecret}`)
-      yield* open(page, `${url}/connections`)
-      yield* run(() => page.getByLabel("Your e-mail address").fill("grace@example.com"))
-      yield* press(page, "Mail me a code")
-      const code = yield* run(() => page.locator(".local-mail code").textContent())
-      yield* run(() => page.getByLabel("6-digit code").fill(code ?? ""))
-      yield* press(page, "Sign in")
-      yield* run(() => page.waitForURL(`${url}/connections`))
+      yield* open(page, `${url}/account`)
       yield* see(page, "grace@example.com")
     })
   )
@@ -50,17 +39,13 @@ browserSuite("A browser in local mode", serviceLayer(), (it) => {
       const { url } = yield* BaseUrl
       const { page } = yield* (yield* Browser).visit()
       yield* open(page, url)
-      yield* see(page, "sends no mail: it prints mails in the terminal")
-      yield* run(() => page.getByLabel("Your e-mail address").fill("eve@example.com"))
-      yield* press(page, "Mail me a key")
-      yield* see(page, "Printed. Open the link in the service's terminal")
-      assert.notInclude(yield* run(() => page.content()), "token=")
-      yield* open(page, `${url}/connections`)
-      yield* run(() => page.getByLabel("Your e-mail address").fill("eve@example.com"))
-      yield* press(page, "Mail me a code")
+      yield* see(page, "sends no mail: it prints the code in the terminal")
+      yield* run(() => page.getByLabel("Email address").fill("eve@example.com"))
+      yield* press(page, "Get a code")
       yield* see(page, "in the terminal of this service")
-      yield* run(() => page.getByRole("heading", { name: "Where the code is" }).waitFor())
+      yield* run(() => page.getByRole("heading", { name: "Where to find the code" }).waitFor())
       assert.strictEqual(yield* run(() => page.locator(".local-mail").count()), 0)
+      assert.notInclude(yield* run(() => page.content()), "token=")
     })
   )
 
@@ -69,7 +54,7 @@ browserSuite("A browser in local mode", serviceLayer(), (it) => {
       const { url } = yield* BaseUrl
       const { page } = yield* (yield* Browser).visit()
       yield* open(page, `${url}/?local=svc_local_${"x".repeat(43)}`)
-      yield* seeHeading(page, "This is not the service's start secret")
+      yield* seeHeading(page, "Wrong start secret")
       assert.isEmpty(yield* run(() => page.context().cookies()))
     })
   )

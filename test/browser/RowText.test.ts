@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
-import { checkRow, keepSpelling, ownFields, saveBody } from "../../src/server/pages/browser/viewer/RowText.ts"
+import { checkRow } from "../../src/domain/TypedRow.ts"
+import { keepSpelling } from "../../src/domain/RowMerge.ts"
+import { ownFields, saveBody } from "../../src/web/viewer/RowText.ts"
 
 const json = (text: string): JsonText => JsonText.trusted(text)
 const fault = (typed: string, limit = 65_536): string => Result.getOrThrow(Result.flip(checkRow(typed, limit)))

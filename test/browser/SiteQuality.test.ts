@@ -1,11 +1,11 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { asset } from "../../src/server/pages/Assets.ts"
-import { sitePaths } from "../../src/server/pages/site/SitePaths.ts"
+import { sitePaths } from "../support/SitePaths.ts"
 import { accessibilityFaults, Browser, browserSuite, sidewaysScroll } from "../support/Browser.ts"
 import { BaseUrl, request, serviceLayer } from "../support/TestService.ts"
 
-const pages = [...sitePaths.filter((path) => !/\.(?:json|txt|md)$/.test(path)), "/sign-in?token=unknown"]
+const pages = [...sitePaths.filter((path) => !/\.(?:json|txt|md|ico)$/.test(path)), "/sign-in?token=unknown"]
 
 browserSuite("Every page of the site", serviceLayer(), (it) => {
   // Colours do not depend on the width, nor the layout on the colours.
@@ -90,7 +90,7 @@ browserSuite("Every page of the site", serviceLayer(), (it) => {
       const { url } = yield* BaseUrl
       const { page } = yield* (yield* Browser).visit({ javaScript: false })
       yield* Effect.promise(() => page.goto(url))
-      assert.isTrue(yield* Effect.promise(() => page.locator("#start noscript pre").first().isVisible()))
+      assert.isTrue(yield* Effect.promise(() => page.getByRole("button", { name: "Get a code" }).isVisible()))
       assert.isTrue(yield* Effect.promise(() => page.getByRole("heading", { name: "Code", exact: true }).isVisible()))
       assert.strictEqual((yield* request("GET", "/")).status, 200)
     })

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { browserSuite } from "../support/Browser.ts"
-import { patchRow, rowLink, store, storedText, versionCount } from "../support/Links.ts"
+import { patchRow, rowLink, store, storedText, textLink, versionCount } from "../support/Links.ts"
 import { serviceLayer } from "../support/TestService.ts"
 import { openLink, press, run, save, see, typeAtStart } from "../support/Viewer.ts"
 
@@ -39,7 +39,7 @@ browserSuite("The row editor", serviceLayer(), (it) => {
       yield* type("two", "four")
       page.on("dialog", (dialog) => void dialog.accept())
       yield* run(() => page.reload())
-      yield* see(page, "Your unsaved changes are back.")
+      yield* see(page, "Your unsaved changes were recovered.")
       yield* see(page, "four")
     })
   )
@@ -48,7 +48,7 @@ browserSuite("The row editor", serviceLayer(), (it) => {
     Effect.gen(function* () {
       const row = yield* store(exact)
       const { page, requests } = yield* openLink(yield* rowLink(row))
-      for (const mode of ["Text", "Tree", "Table", "Text", "Tree"]) yield* press(page, mode)
+      for (const mode of ["Text", "Tree", "Text", "Tree"]) yield* press(page, mode)
       yield* run(() => page.keyboard.press("Control+s"))
       assert.isFalse(yield* run(() => page.getByRole("button", { name: "Save", exact: true }).isVisible()))
       yield* run(() => page.reload())
@@ -72,15 +72,63 @@ browserSuite("The row editor", serviceLayer(), (it) => {
     })
   )
 
-  it.effect("opens names that trees would reorder as text only, and keeps their order", () =>
+  it.effect("keeps the order of names that objects of JavaScript would change, as a tree and as text", () =>
     Effect.gen(function* () {
       const row = yield* store('{"2":"b","1":"a","__proto__":{"x":1}}')
       const { page } = yield* openLink(yield* rowLink(row))
-      assert.isTrue(yield* run(() => page.getByRole("button", { name: "Tree", exact: true }).isDisabled()))
+      yield* run(() => page.getByText("a", { exact: true }).click())
+      yield* run(() => page.keyboard.type("c"))
+      yield* save(page)
+      assert.strictEqual(yield* storedText(row), '{"2":"b","1":"c","__proto__":{"x":1}}')
+      yield* press(page, "Text")
       yield* typeAtStart(page, '"z":0,', 1)
       yield* press(page, "Save")
       yield* see(page, "Saved.")
-      assert.strictEqual(yield* storedText(row), '{"z":0,"2":"b","1":"a","__proto__":{"x":1}}')
+      assert.strictEqual(yield* storedText(row), '{"z":0,"2":"b","1":"c","__proto__":{"x":1}}')
+    })
+  )
+
+  it.effect("adds, renames, retypes and removes fields in the tree, and takes each step back", () =>
+    Effect.gen(function* () {
+      const row = yield* store('{"code":"0123","old":[1]}')
+      const { page } = yield* openLink(yield* rowLink(row))
+      yield* run(() => page.getByText("0123", { exact: true }).click())
+      yield* run(() => page.keyboard.type("0124"))
+      yield* run(() => page.keyboard.press("Enter"))
+      yield* press(page, "Remove old")
+      yield* press(page, "Add field")
+      yield* run(() => page.keyboard.type("count"))
+      yield* run(() => page.keyboard.press("Enter"))
+      yield* run(() => page.keyboard.press("Enter"))
+      yield* run(() => page.getByLabel("Type of count").selectOption("number"))
+      yield* run(() => page.getByLabel("Value of count").fill("12x"))
+      assert.isTrue(yield* run(() => page.getByRole("button", { name: "Save", exact: true }).isDisabled()))
+      yield* run(() => page.getByLabel("Value of count").fill("12"))
+      yield* run(() => page.getByLabel("Value of count").press("Enter"))
+      yield* save(page)
+      assert.strictEqual(yield* storedText(row), '{"code":"0124","count":12}')
+      for (let steps = 0; steps < 4; steps++) yield* run(() => page.keyboard.press("Control+z"))
+      yield* save(page)
+      assert.strictEqual(yield* storedText(row), '{"code":"0124","old":[1]}')
+    })
+  )
+
+  it.effect("shows no fault before anything was edited, and its styles touch nothing else", () =>
+    Effect.gen(function* () {
+      const row = yield* store('{"a":1,"b":"text"}')
+      const addresses = [yield* rowLink(row), yield* textLink(row, "b")]
+      for (const address of addresses) {
+        const { page } = yield* openLink(address)
+        assert.strictEqual(yield* run(() => page.locator("[role=alert]:not(:empty), :invalid").count()), 0)
+        assert.isFalse(yield* run(() => page.locator("#save-fault").isVisible()))
+        if (address === addresses[0]) yield* press(page, "Text")
+        yield* typeAtStart(page, '"c":1,', 1)
+        yield* see(page, /of 64 KB/)
+        const border = yield* run(() =>
+          page.evaluate<string>('getComputedStyle(document.querySelector("#save-fault")).borderLeftStyle')
+        )
+        assert.strictEqual(border, "none")
+      }
     })
   )
 
@@ -93,12 +141,12 @@ browserSuite("The row editor", serviceLayer(), (it) => {
       yield* see(page, /Invalid JSON at line 1, column 2/)
       assert.isTrue(yield* run(() => page.getByRole("button", { name: "Save", exact: true }).isDisabled()))
       yield* run(() => page.reload())
-      yield* see(page, "Your unsaved changes are back.")
+      yield* see(page, "Your unsaved changes were recovered.")
       yield* see(page, /Invalid JSON at line 1, column 2/)
       yield* press(page, "Discard")
       yield* run(() => page.reload())
       yield* run(() => page.locator("#viewer[data-ready]").waitFor())
-      assert.strictEqual(yield* run(() => page.getByText("Your unsaved changes are back.").count()), 0)
+      assert.strictEqual(yield* run(() => page.getByText("Your unsaved changes were recovered.").count()), 0)
       assert.strictEqual(yield* versionCount(row), 0)
     })
   )
@@ -123,10 +171,10 @@ browserSuite("The row editor", serviceLayer(), (it) => {
       const { page, requests } = yield* openLink(yield* rowLink(row))
       yield* press(page, "Text")
       yield* typeAtStart(page, '"id":1,', 1)
-      yield* see(page, "The field id is set by the service. Give yours another name.")
+      yield* see(page, "The field id is set by the service. Use another name.")
       yield* run(() => page.keyboard.press("Control+Z"))
       yield* typeAtStart(page, `"b":"${"y".repeat(40)}",`, 1)
-      yield* see(page, /bytes over its limit/)
+      yield* see(page, /bytes over the limit/)
       const sent = requests.length
       yield* run(() => page.keyboard.press("Control+s"))
       assert.strictEqual(requests.length, sent)
@@ -167,7 +215,7 @@ browserSuite("The row editor", serviceLayer(), (it) => {
       yield* press(page, "Save")
       yield* press(page, "Keep all of theirs")
       assert.strictEqual(yield* storedText(row), '{"a":2}')
-      yield* press(page, "Bring mine back")
+      yield* press(page, "Restore mine")
       yield* press(page, "Save")
       yield* see(page, "Saved.")
       assert.strictEqual(yield* storedText(row), '{"mine":1,"a":1}')

@@ -90,10 +90,10 @@ browserSuite("The text editor", serviceLayer(), (it) => {
       yield* refuse("abort")
       yield* typeAtStart(page, "my ")
       yield* press(page, "Save")
-      yield* see(page, /The service could not be reached/)
+      yield* see(page, /The service can't be reached/)
       for (const [status, text] of [
-        [429, /used as often as it may be in a minute/],
-        [503, /busy or being restarted/]
+        [429, /Too many requests through this link/],
+        [503, /busy or restarting/]
       ] as const) {
         yield* run(() => page.unrouteAll())
         yield* refuse(status)
@@ -122,7 +122,7 @@ browserSuite("The text editor", serviceLayer(), (it) => {
       )
       yield* typeAtStart(page, "my ")
       yield* press(page, "Save")
-      yield* see(page, /The service could not be reached/)
+      yield* see(page, /The service can't be reached/)
       yield* run(() => page.unrouteAll())
       yield* press(page, "Try again")
       yield* see(page, "Saved.")

@@ -7,7 +7,20 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
   version: string
 }
 
-const commands = [[], ["serve"], ["migrate"], ["keys"], ["keys", "create"], ["doctor"], ["export"], ["import"]]
+const commands = [
+  [],
+  ["serve"],
+  ["migrate"],
+  ["keys"],
+  ["keys", "create"],
+  ["keys", "list"],
+  ["keys", "revoke"],
+  ["doctor"],
+  ["export"],
+  ["import"],
+  ["query"],
+  ["count"]
+]
 
 if (!hasTerminal) it.skip("The command line in a terminal: no python3 to make one", () => undefined)
 
@@ -29,7 +42,7 @@ describe("The command line", () => {
       }
       const { out } = yield* agentMemory(["--help"])
       for (const [name] of commands) if (name !== undefined) assert.match(out, new RegExp(`^  ${name} +\\S`, "m"))
-      assert.include(out, "Exit codes: 0 done, 1 failed or refused, 2 wrong usage.")
+      assert.include(out, "Exit codes: 0 success, 1 failure, 2 wrong usage.")
     })
   )
 
@@ -75,10 +88,10 @@ describe("The command line", () => {
       const cases: ReadonlyArray<readonly [ReadonlyArray<string>, Record<string, string>, string]> = [
         [["migrate"], { PORT: "x" }, 'PORT is "x"'],
         [["migrate"], { DATABASE_URL: "postgres://a:hunter2@127.0.0.1:1/b" }, "cannot be used: connect ECONNREFUSED"],
-        [["export"], {}, "There is no API key. Set AGENT_MEMORY_API_KEY, or name a file with --api-key-file."],
-        [["export"], { AGENT_MEMORY_API_KEY: "svc_live_x" }, "mistyped or cut off"],
+        [["export"], {}, "There is no API key. Set AGENT_MEMORY_API_KEY, or pass a file with --api-key-file."],
+        [["export"], { AGENT_MEMORY_API_KEY: "svc_live_x" }, "mistyped or incomplete"],
         [["export", "--api-key-file", "/none"], {}, "The key cannot be read: ENOENT"],
-        [["export", "--url", "ftp://x"], {}, "--url is ftp://x: expected an address"]
+        [["export", "--url", "ftp://x"], {}, "--url is ftp://x: expected a URL like https://memory.example.com"]
       ]
       for (const [args, variables, why] of cases) {
         const { code, errors, out } = yield* agentMemory(args, { variables })

@@ -6,6 +6,7 @@ import { SMTPServer } from "smtp-server"
 import { agentMemory, hasTerminal, inTerminal } from "../support/CommandLine.ts"
 import { DatabaseUrl } from "../support/Database.ts"
 import { connect, newClient, newPerson } from "../support/OAuth.ts"
+import { noRedis, RedisServer } from "../support/RedisServer.ts"
 import { freePort, makeFolder, startService } from "../support/ServiceProcess.ts"
 import { serviceLayer } from "../support/TestService.ts"
 
@@ -89,14 +90,17 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
           ]
         )
         assert.strictEqual(found("MCP round trip").detail, "initialize, and tools/list with 19 tools")
-        assert.strictEqual(found("API key").detail, `opens account ${person.accountId}`)
+        assert.strictEqual(found("API key").detail, `gives access to account ${person.accountId}`)
 
         const stale = yield* examine({
           ...all,
           AGENT_MEMORY_ACCESS_TOKEN: "amo_nothing",
           AGENT_MEMORY_API_KEY: "svc_live_x"
         })
-        assert.strictEqual(stale.found("MCP round trip").fix, "The token is over after an hour: take a fresh one.")
+        assert.strictEqual(
+          stale.found("MCP round trip").fix,
+          "The access token is unknown, revoked or expired. Use a new one."
+        )
         assert.include(stale.found("API key").fix, "keys create --email")
 
         // Another public address than the service was started with.
@@ -111,7 +115,7 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
           wrong.found("public URL").detail,
           `the service runs at http://127.0.0.1:${port}, but http://localhost:1`
         )
-        assert.include(wrong.found("public URL").fix, "pass every path on to")
+        assert.include(wrong.found("public URL").fix, "forward every path to")
 
         const { code, out } = yield* agentMemory(["doctor"], { variables })
         assert.strictEqual(code, 0)
@@ -159,7 +163,7 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
       assert.deepStrictEqual(
         exposed.checks.filter(({ status }) => status === "warning").map(({ fix }) => fix),
         [
-          "Put a proxy that speaks TLS in front, and set BASE_URL to the https address.",
+          "Put a proxy with TLS in front, and set BASE_URL to the https URL.",
           "Set TRUSTED_PROXIES to the proxy's address, for example 127.0.0.1.",
           "Set SMTP_URL=smtps://user:password@mail.example.com."
         ]
@@ -186,7 +190,7 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
       const open = yield* mail
       assert.strictEqual(open.status, "failed")
       assert.include(open.detail, "its mode is 644")
-      assert.include(open.fix, "Delete the file; the next start makes a new secret.")
+      assert.include(open.fix, "Delete the file; the next start creates a new secret.")
       assert.notInclude(JSON.stringify(open), "aaaa")
     })
   )
@@ -211,6 +215,23 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
       const away = yield* mail("ada:secret", 1)
       assert.include(away.detail, "ECONNREFUSED")
       assert.include(away.fix, "Check the host and port in SMTP_URL")
+    })
+  )
+
+  it.effect("says whether Redis can keep the rate limits, where it is to", () =>
+    Effect.gen(function* () {
+      const limits = (url: string) =>
+        Effect.map(examine({ REDIS_URL: url, DATABASE_URL: "postgres://127.0.0.1:1/b", PORT: "1" }), ({ found }) =>
+          found("rate limits")
+        )
+      const away = yield* limits("redis://ada:hunter2@127.0.0.1:1")
+      assert.strictEqual(away.status, "warning")
+      assert.include(away.fix, "Check the address and password in REDIS_URL")
+      assert.notInclude(JSON.stringify(away), "hunter2")
+      if (noRedis === undefined) {
+        const { url } = Context.get(yield* Layer.build(RedisServer.layer), RedisServer)
+        assert.deepInclude(yield* limits(url), { status: "ok", detail: "stored in Redis" })
+      }
     })
   )
 })

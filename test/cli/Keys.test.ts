@@ -37,7 +37,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("keys
       assert.strictEqual((yield* create).code, 0)
       const refused = yield* create
       assert.deepStrictEqual([refused.code, refused.out], [1, ""])
-      assert.include(refused.errors, "No key was made. The account has 1 active keys and may have 1.")
+      assert.include(refused.errors, "No key was created. The account has 1 active keys. At most 1 are allowed.")
     })
   )
 
@@ -58,6 +58,33 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("keys
       const migrated = yield* agentMemory(["migrate"], { variables })
       assert.include(migrated.out, "The database is up to date")
       assert.strictEqual((yield* call(`${service.url}/ready`)).status, 200)
+    })
+  )
+
+  it.effect("is followed by list, which shows the account's keys, and revoke, which ends one", () =>
+    Effect.gen(function* () {
+      const { url } = yield* DatabaseUrl
+      const service = yield* startService({ DATABASE_URL: url })
+      const create = (name: string) =>
+        agentMemory(["keys", "create", "--email", "list@example.com", "--name", name], {
+          variables: { DATABASE_URL: url }
+        })
+      const [first, second] = [yield* create("shop"), yield* create("\u001b[2Jstaging")]
+      const variables = { AGENT_MEMORY_URL: service.url, AGENT_MEMORY_API_KEY: first.out.trim() }
+      const listed = yield* agentMemory(["keys", "list"], { variables })
+      assert.strictEqual(listed.code, 0, listed.errors)
+      const [shop = "", staging = "", ...others] = listed.out.split("\n")
+      assert.match(shop, /^[0-9a-f-]{36} {2}svc_live_\S+… {2}created \S+Z {2}(?:never )?used.* {2}shop$/)
+      assert.include(staging, String.raw`\u001b[2Jstaging`)
+      assert.deepStrictEqual(others, [""])
+      assert.notInclude(listed.out, second.out.trim())
+      const id = staging.split(" ")[0]!
+      const revoked = yield* agentMemory(["keys", "revoke", id], { variables })
+      assert.deepStrictEqual([revoked.code, revoked.out, revoked.errors], [0, `Revoked ${id}.\n`, ""])
+      assert.strictEqual((yield* call(`${service.url}/v1/_tables`, { key: second.out.trim() })).status, 401)
+      const again = yield* agentMemory(["keys", "revoke", id], { variables })
+      assert.deepStrictEqual([again.code, again.errors], [1, `The account has no active key with the id ${id}.\n`])
+      assert.match((yield* agentMemory(["keys", "list"], { variables })).out, / {2}revoked \S+Z {2}/)
     })
   )
 

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { type AgentMemoryError, createClient, createSignIn, RawNumber } from "../../src/client/index.ts"
+import { type AgentMemoryError, createClient, createSignIn, RawNumber } from "../../src/client/createClient.ts"
 import { rejection, withClient } from "../support/Client.ts"
 import { BaseUrl, localSecret, serviceLayer } from "../support/TestService.ts"
 

@@ -3,9 +3,13 @@ import { OpenApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import type {
   AnyRow,
+  ChangePage,
+  ChangeQuery,
   Connection,
   CreatedApiKey,
   CreatedLink,
+  DeletedPage,
+  DeletedQuery,
   FieldIssue,
   ImportAnswer,
   KeyPage,
@@ -19,8 +23,11 @@ import type {
   Restore,
   RowLink,
   Stored,
+  Summarize,
+  Summary,
   Table,
   TextFieldLink,
+  UndoAnswer,
   UpdateRow,
   UpdateWhere,
   UpdateWhereAnswer,
@@ -29,9 +36,8 @@ import type {
   Usage,
   Verified,
   Version
-} from "../../src/client/index.ts"
-import type { ContractOperation } from "../../src/client/Contract.ts"
-import { operations } from "../../src/client/Operations.ts"
+} from "../../src/client/createClient.ts"
+import { operations, type ContractOperation } from "../../src/client/ContractOperations.ts"
 import type { JsonText } from "../../src/domain/json/JsonText.ts"
 import type * as Problems from "../../src/domain/Problem.ts"
 
@@ -68,12 +74,15 @@ type Answers = Agreement<
     [Answer<"auth.verify">, Verified],
     [Answer<"rows.add">, Row],
     [Answer<"rows.query">, QueryAnswer<Row>],
-    [Answer<"rows.count">, { readonly count: number }],
-    [Answer<"rows.delete">, { readonly deleted: number }],
+    [Members<Answer<"rows.count">>, Members<Summary>],
+    [Answer<"rows.delete">, { readonly deleted: number; readonly note?: string }],
     [Answer<"rows.upsert">, UpsertAnswer<Row>],
-    [Answer<"rows.updateRow">, { readonly row: Row }],
+    [Answer<"rows.updateRow">, { readonly row: Row; readonly note?: string }],
     [Answer<"rows.updateWhere">, UpdateWhereAnswer<Row>],
-    [Answer<"versions.list">, { readonly versions: ReadonlyArray<Version> }],
+    [Answer<"changes.list">, ChangePage],
+    [Answer<"changes.undo">, UndoAnswer],
+    [Answer<"versions.deleted">, DeletedPage],
+    [Answer<"versions.list">["versions"], ReadonlyArray<Version>],
     [Answer<"versions.restore">, { readonly row: Row }],
     [Answer<"tables.list">, { readonly tables: ReadonlyArray<Table> }],
     [Answer<"tables.export">, { readonly tables: { readonly [table: string]: ReadonlyArray<Row> } }],
@@ -98,7 +107,7 @@ type Body<Name extends ContractOperation["name"]> = Members<OperationOf<Name>["b
 type Requests = Agreement<
   [
     [Members<OperationOf<"rows.query">["query"]>, Members<Query>],
-    [Members<OperationOf<"rows.count">["query"]>, Members<Pick<Query, "filter">>],
+    [Members<OperationOf<"rows.count">["query"]>, Members<Summarize>],
     [Body<"rows.upsert">, Members<Upsert>],
     [Body<"rows.updateRow">, Members<UpdateRow>],
     [Body<"rows.updateWhere">, Members<UpdateWhere>],
@@ -112,12 +121,15 @@ type Requests = Agreement<
     [Body<"auth.verify">, { readonly token: true }],
     [Body<"tables.import">, { readonly tables: true }],
     [Members<OperationOf<"tables.import">["query"]>, { readonly dry_run?: true }],
-    [Members<OperationOf<"versions.list">["query"]>, { readonly id: true }]
+    [Members<OperationOf<"versions.list">["query"]>, { readonly id: true }],
+    [Members<OperationOf<"changes.list">["query"]>, Members<ChangeQuery>],
+    [Members<OperationOf<"changes.undo">["query"]>, { readonly dry_run?: true }],
+    [Body<"changes.undo">, { readonly change: true }],
+    [Members<OperationOf<"versions.deleted">["query"]>, Members<DeletedQuery>]
   ]
 >
 
-// No operation of the contract answers with it, only the pages of links.
-type ProblemClasses = Omit<typeof Problems, "LinkStorageLimit">
+type ProblemClasses = typeof Problems
 type Problem = {
   [Name in keyof ProblemClasses]: ProblemClasses[Name] extends abstract new (...args: never) => infer Instance
     ? Instance extends { readonly code: string }

@@ -1,7 +1,8 @@
 import { inspect } from "node:util"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Config, ConfigProvider, Duration, Effect, Exit, Layer, Redacted, Schema } from "effect"
-import { AgentMemory, layer as layerClient, layerConfig, type Options } from "../../src/client/effect.ts"
+import { AgentMemory, layer as layerClient, layerConfig, type Options } from "../../src/client/EffectClient.ts"
+import { RowTooLarge } from "../../src/domain/Problem.ts"
 import { withFaults, type Fault } from "../support/FaultyServer.ts"
 import { BaseUrl, newAccount, serviceLayer } from "../support/TestService.ts"
 
@@ -64,6 +65,20 @@ layer(serviceLayer())("The Effect client", (it) => {
           [added.due, upserted.created, updated.rows[0]?.title, deleted] as const,
           [due, true, "rest", 1] as const
         )
+      })
+    )
+  )
+
+  it.effect("fails with one class for one failure, and with the status that it was answered with", () =>
+    withMemory((memory) =>
+      Effect.gen(function* () {
+        const tasks = memory.table("tasks")
+        const large = { title: "x".repeat(300_000) }
+        const added = yield* Effect.flip(tasks.add(large))
+        const upserted = yield* Effect.flip(tasks.upsert({ key: "title", row: large }))
+        const statuses = [added, upserted].map((error) => (error instanceof RowTooLarge ? error.status : error))
+        assert.deepStrictEqual(statuses, [413, 400])
+        assert.strictEqual(upserted._tag === "RowTooLarge" ? upserted.current : 0, 300_012)
       })
     )
   )

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { createClient, RawNumber, type Numbers } from "../../src/client/index.ts"
+import { createClient, RawNumber, type Numbers } from "../../src/client/createClient.ts"
 import { rejection, withClient } from "../support/Client.ts"
 import { BaseUrl, newAccount, request, serviceLayer } from "../support/TestService.ts"
 

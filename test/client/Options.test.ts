@@ -1,6 +1,6 @@
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { AgentMemoryError, createClient, createSignIn, type ClientOptions } from "../../src/client/index.ts"
+import { AgentMemoryError, createClient, createSignIn, type ClientOptions } from "../../src/client/createClient.ts"
 import { rejection } from "../support/Client.ts"
 import { nobodysUrl, withFaults } from "../support/FaultyServer.ts"
 
@@ -41,7 +41,7 @@ describe("createClient", () => {
   it("refuses a key that no header can hold, without showing it", () => {
     for (const key of [`${apiKey}\n`, ` ${apiKey}`, `${apiKey}é`]) {
       const error = refused({ apiKey: key })
-      assert.include(error.message, "holds white space")
+      assert.include(error.message, "contains white space")
       assert.notInclude(inspect(error), "0123456789")
     }
   })
@@ -54,8 +54,8 @@ describe("createClient", () => {
       [apiKey, "is not an http(s) address"],
       ["https://memory.example.com/v1", "ends with /v1"],
       ["https://memory.example.com/agents/mcp/", "ends with /mcp"],
-      ["https://memory.example.com/?key=1", "holds more than an address"],
-      ["https://ada:secret@memory.example.com/", "holds more than an address"]
+      ["https://memory.example.com/?key=1", "is not a plain address"],
+      ["https://ada:secret@memory.example.com/", "is not a plain address"]
     ] as const) {
       const error = refused({ apiKey, baseUrl })
       assert.include(error.message, reason)
@@ -67,7 +67,7 @@ describe("createClient", () => {
   it("refuses a start secret that can't be sent, and does not show it", () => {
     for (const localSecret of ["", "svc_local_abc\n", "svc_local abc"]) {
       const error = refusal(() => createSignIn({ localSecret }))
-      assert.match(error.message, /^localSecret is empty, or holds white space/)
+      assert.match(error.message, /^localSecret is empty, or contains white space/)
       assert.notInclude(error.message, "abc")
     }
   })
@@ -146,8 +146,8 @@ describe("A call", () => {
       async (url) => {
         const memory = createClient({ apiKey, baseUrl: url })
         for (const [status, words] of [
-          [200, "The answer is not one of Agent Memory. Check baseUrl"],
-          [200, "The answer is not one of Agent Memory. Check baseUrl"],
+          [200, "The response is not one of Agent Memory. Check baseUrl"],
+          [200, "The response is not one of Agent Memory. Check baseUrl"],
           [404, `${url} answered with status 404, but not as Agent Memory does. Check baseUrl`],
           [301, "It redirects to https://memory.example.com/v1/_tables: pass the address behind it as baseUrl."]
         ] as const) {

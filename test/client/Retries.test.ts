@@ -1,35 +1,11 @@
-import { getEventListeners } from "node:events"
 import { inspect } from "node:util"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { AgentMemoryError, createClient, type ClientOptions, type Fetch } from "../../src/client/index.ts"
+import { createClient, type Fetch } from "../../src/client/createClient.ts"
 import { retryAfterOf, waitBefore } from "../../src/client/Retries.ts"
-import { rejection, withClient } from "../support/Client.ts"
+import { withClient } from "../support/Client.ts"
 import { nobodysUrl, withFaults, type Fault } from "../support/FaultyServer.ts"
 import { serviceLayer } from "../support/TestService.ts"
-
-const limited = (retryAfter: string): Fault => ({
-  kind: "answer",
-  status: 429,
-  headers: { "retry-after": retryAfter },
-  body: '{"code":"rate_limited","status":429,"detail":"Too many.","limit":30,"retry_after":1}'
-})
-const tables: Fault = { kind: "answer", status: 200, body: '{"tables":[]}' }
-const unavailable: Fault = { kind: "answer", status: 503, headers: { "retry-after": "0" } }
-const gateway: Fault = {
-  kind: "answer",
-  status: 502,
-  headers: { "content-type": "text/html" },
-  body: "<h1>Bad Gateway"
-}
-
-const client = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
-  createClient({ apiKey: "svc_live_test", baseUrl, ...options })
-
-const failed = async (promise: Promise<unknown>): Promise<AgentMemoryError> => {
-  const error = await rejection(promise)
-  assert.instanceOf(error, AgentMemoryError)
-  return error
-}
+import { client, failed, gateway, limited, tables, unavailable } from "./FaultyCalls.ts"
 
 describe("A read that fails", () => {
   it("is tried again after 503, a gateway's 502 and a cut connection", () =>
@@ -86,81 +62,6 @@ describe("A read that fails", () => {
     assert.strictEqual(waitBefore(3, undefined, 0), 0)
     assert.strictEqual(waitBefore(1, 60, 0.5), 60_250)
     assert.isUndefined(waitBefore(1, 61, 0.5))
-  })
-})
-
-describe("A try that takes too long", () => {
-  it("is given up and tried again", () =>
-    withFaults({ faults: [{ kind: "silence" }, tables] }, async (url, seen) => {
-      assert.deepStrictEqual(await client(url, { timeout: 200 }).tables(), [])
-      assert.lengthOf(seen, 2)
-    }))
-
-  it("rejects with a timeout when it was the last", () =>
-    withFaults({ faults: [{ kind: "silence" }] }, async (url) => {
-      const error = await failed(client(url).tables({ timeout: 100, maxRetries: 0 }))
-      assert.strictEqual(error.code, "timeout")
-      assert.include(error.message, "GET /v1/_tables within 100 ms")
-    }))
-})
-
-describe("A caller's signal", () => {
-  it("ends a try at once, with its own reason", () =>
-    withFaults({ faults: [{ kind: "silence" }] }, async (url, seen) => {
-      const controller = new AbortController()
-      const reason = new Error("the user left")
-      const call = rejection(client(url).tables({ signal: controller.signal }))
-      while (seen.length === 0) await new Promise(setImmediate)
-      controller.abort(reason)
-      assert.strictEqual(await call, reason)
-      assert.lengthOf(seen, 1)
-    }))
-
-  it("ends the wait before another try", () =>
-    withFaults({ faults: [limited("30")] }, async (url, seen) => {
-      const call = rejection(client(url).tables({ signal: AbortSignal.timeout(300) }))
-      assert.strictEqual(((await call) as DOMException).name, "TimeoutError")
-      assert.lengthOf(seen, 1)
-    }))
-
-  it("sends nothing when it has fired before", () =>
-    withFaults({ faults: [] }, async (url, seen) => {
-      const reason = await rejection(client(url).tables({ signal: AbortSignal.abort("gone") }))
-      assert.strictEqual(reason, "gone")
-      assert.lengthOf(seen, 0)
-    }))
-
-  it("ends a call also where fetch does not obey it", async () => {
-    const deaf = createClient({ apiKey: "svc_live_test", fetch: () => new Promise(() => {}) })
-    assert.strictEqual(
-      ((await rejection(deaf.tables({ signal: AbortSignal.timeout(50) }))) as Error).name,
-      "TimeoutError"
-    )
-    assert.strictEqual((await failed(deaf.tables({ timeout: 50, maxRetries: 0 }))).code, "timeout")
-  })
-})
-
-describe("A call that ended", () => {
-  it("leaves nothing behind on the caller's signal, however it ended", () =>
-    withFaults({ faults: [unavailable, tables, { kind: "silence" }, { kind: "cut before" }] }, async (url) => {
-      const { signal } = new AbortController()
-      const memory = client(url, { maxRetries: 1 })
-      await memory.tables({ signal })
-      await failed(memory.tables({ signal, timeout: 50, maxRetries: 0 }))
-      await failed(memory.tables({ signal, maxRetries: 0 }))
-      assert.isEmpty(getEventListeners(signal, "abort"))
-    }))
-
-  it("leaves no timer that would keep the program running, also where fetch never ends", async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
-    const before = timers()
-    const deaf = createClient({ apiKey: "svc_live_test", fetch: () => new Promise(() => {}) })
-    const controller = new AbortController()
-    const call = rejection(deaf.tables({ signal: controller.signal }))
-    assert.isAbove(timers(), before)
-    controller.abort()
-    await call
-    assert.isAtMost(timers(), before)
   })
 })
 
@@ -256,81 +157,6 @@ layer(serviceLayer())("A write that fails", (it) => {
           (await memory.keys.list()).filter(({ id }) => id === created.id),
           1
         )
-      })
-    )
-  )
-})
-
-const refusal = (errors: ReadonlyArray<object>): Fault => ({
-  kind: "answer",
-  status: 400,
-  body: JSON.stringify({ code: "invalid_request", status: 400, detail: "Not valid.", errors })
-})
-
-layer(serviceLayer())("A delete", (it) => {
-  it.effect("deletes what its filter matches also behind a proxy that drops its body", () =>
-    withClient((memory, { apiKey, baseUrl }) =>
-      withFaults({ faults: [{ kind: "strip body" }], target: baseUrl }, async (url, seen) => {
-        const tasks = memory.table("tasks")
-        await tasks.batch((b) => [b.add({ n: 1, s: "a&b=+%" }), b.add({ n: 1 }), b.add({ n: 2 })])
-        const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
-        assert.strictEqual(await behind.delete({ n: 1, s: "a&b=+%" }), 1)
-        assert.lengthOf(seen, 2)
-        assert.lengthOf(new Set(seen.map(({ idempotencyKey }) => idempotencyKey)), 1)
-        assert.strictEqual(await tasks.count(), 2)
-      })
-    )
-  )
-
-  const otherRefusals: ReadonlyArray<readonly [what: string, fault: Fault, code: string]> = [
-    ["a proxy's", { ...gateway, status: 400 }, "invalid_response"],
-    ["one for what the filter holds", refusal([{ path: "/filter", message: "must be an object" }]), "invalid_request"],
-    [
-      "one for a field of the filter",
-      refusal([{ path: "/filter/n", message: "must be given once" }]),
-      "invalid_request"
-    ]
-  ]
-  for (const [what, fault, code] of otherRefusals) {
-    it.effect(`does not bring its filter into the address for another refusal: ${what}`, () =>
-      withClient((memory, { apiKey, baseUrl }) =>
-        withFaults({ faults: [fault], target: baseUrl }, async (url, seen) => {
-          await memory.table("tasks").add({ n: 1 })
-          const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
-          assert.strictEqual((await failed(behind.delete({ n: 1 }))).code, code)
-          assert.lengthOf(seen, 1)
-          assert.strictEqual(await memory.table("tasks").count(), 1)
-        })
-      )
-    )
-  }
-
-  it.effect("has no filter of 8 KB or more in its address, counted as it is encoded there", () =>
-    withClient((memory, { apiKey, baseUrl }) =>
-      withFaults(
-        { faults: [{ kind: "strip body" }, { kind: "none" }, { kind: "strip body" }], target: baseUrl },
-        async (url, seen) => {
-          const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
-          const fits = "é".repeat(1350)
-          await memory.table("tasks").add({ s: fits })
-          assert.strictEqual(await behind.delete({ s: fits }), 1)
-          assert.lengthOf(seen, 2)
-          const error = await failed(behind.delete({ s: "é".repeat(1370) }))
-          assert.strictEqual(error.code, "invalid_request")
-          assert.include(error.detail, "The filter of a delete stands in the body")
-          assert.lengthOf(seen, 3)
-        }
-      )
-    )
-  )
-
-  it.effect("without a condition deletes nothing, whatever is between", () =>
-    withClient((memory, { apiKey, baseUrl }) =>
-      withFaults({ faults: [{ kind: "strip body" }], target: baseUrl }, async (url) => {
-        await memory.table("tasks").add({ n: 1 })
-        const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
-        assert.strictEqual((await failed(behind.delete({}))).code, "filter_required")
-        assert.strictEqual(await memory.table("tasks").count(), 1)
       })
     )
   )

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Schema } from "effect"
-import type { AgentMemoryError, StandardSchema } from "../../src/client/index.ts"
+import type { AgentMemoryError, StandardSchema } from "../../src/client/createClient.ts"
 import { rejection, withClient } from "../support/Client.ts"
 import { serviceLayer } from "../support/TestService.ts"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { AgentMemoryError, createClient, type StandardSchema } from "../../src/client/index.ts"
+import { AgentMemoryError, createClient, type StandardSchema } from "../../src/client/createClient.ts"
 
 interface Task {
   readonly title: string
@@ -31,6 +31,21 @@ export const written = async () => {
   await tasks.query({ filter: { doen: true } })
   // @ts-expect-error a boolean is no string
   await tasks.query({ filter: { done: "no" } })
+  await tasks.query({ filter: { rank: { gte: 1, lt: 10n }, title: { contains: "x", in: ["a", "b"] } }, search: "x" })
+  await tasks.count({ created_at: { gt: "2026-03-01" }, done: { ne: true } }, { search: "x" })
+  await tasks.delete({ rank: { exists: false } })
+  // @ts-expect-error no such operator
+  await tasks.query({ filter: { rank: { above: 1 } } })
+  // @ts-expect-error a number is not compared with a string
+  await tasks.query({ filter: { rank: { gt: "1" } } })
+  // @ts-expect-error booleans have no order
+  await tasks.query({ filter: { done: { lt: true } } })
+  // @ts-expect-error a number contains no text
+  await tasks.query({ filter: { rank: { contains: "1" } } })
+  // @ts-expect-error a string is no array
+  await tasks.query({ filter: { title: { has: "x" } } })
+  // @ts-expect-error one value is no list
+  await tasks.query({ filter: { title: { in: "x" } } })
   // @ts-expect-error no such field
   await tasks.query({ sort: "-doen" })
   // @ts-expect-error a delete names a filter
@@ -56,6 +71,11 @@ export const written = async () => {
   const due: Date = (await dated.add({ due: "2026-11-27" })).due
   // @ts-expect-error text is stored
   await dated.add({ due })
+
+  const tagged = memory.table<{ readonly tags: ReadonlyArray<string> }>("tagged")
+  await tagged.updateWhere({ filter: { tags: { has: "red" } }, patch: { tags: [] }, allowMultiple: true })
+  // @ts-expect-error another type of element
+  await tagged.query({ filter: { tags: { has: 1 } } })
 
   const untyped = await memory.table("notes").add({ anything: [1, { a: 1n }] })
   const unknown: unknown = untyped["anything"]

@@ -35,7 +35,7 @@ clientSuite("the official SDK's client", (it) => {
           const { mcp } = yield* McpService
           const { connection, login } = yield* logIn(mcp)
           const before = login.kept
-          yield* Effect.acquireRelease(setClock("2 hours"), () => Effect.orDie(setClock("0 hours")))
+          yield* Effect.acquireRelease(setClock("25 hours"), () => Effect.orDie(setClock("0 hours")))
           assert.isArray(yield* Effect.promise(connection.tools))
           assert.notStrictEqual(login.kept?.access_token, before?.access_token)
           assert.notStrictEqual(login.kept?.refresh_token, before?.refresh_token)

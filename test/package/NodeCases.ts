@@ -39,7 +39,7 @@ export const nodeCases = (it: Vitest.MethodsNonLive<Packed>, folder: string) => 
     test(`P15b serves on Node ${version}, and keeps the names of one caller's row out of another's`, () =>
       Effect.gen(function* () {
         const { project } = yield* Packed
-        const command = [node, join(project, "node_modules/agent-memory/src/agent-memory.cjs")]
+        const command = [node, join(project, "node_modules/agent-memory/src/cli/agent-memory.cjs")]
         const { url } = yield* startCommand(project, command, `node-${version}`)
         const callers = yield* Effect.forEach(rows, (row, n) =>
           Effect.map(signUp(url, `${n}@x.example`), (key) => ({ key, row }))
@@ -61,7 +61,7 @@ export const nodeCases = (it: Vitest.MethodsNonLive<Packed>, folder: string) => 
           assert.include((yield* call(`${url}/v1/t/update_where`, { key, body: patch })).text, own)
           assert.include((yield* call(`${url}/v1/t?filter=${encodeURIComponent(row)}`, { key })).text, own)
           assert.include((yield* call(`${url}/v1/_export`, { key })).text, own)
-          assert.include(yield* ask("add", `{"table":"t","row":${row}}`), own)
+          assert.include(yield* ask("add", `{"table":"t","returnRows":true,"row":${row}}`), own)
           assert.include(yield* ask("query", `{"table":"t","filter":${row}}`), own)
         }
         for (const [n, { key }] of callers.entries()) {

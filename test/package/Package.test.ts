@@ -9,7 +9,7 @@ import { useIt } from "./Use.ts"
 const seconds = 120_000
 
 const allowed =
-  /^(?:LICENSE|README\.md|package\.json|src\/(?:agent-memory|require-node)\.cjs|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/assets\/[\w.-]+|dist\/types\/(?:cjs\/package\.json|[\w/-]+\.d\.ts))$/
+  /^(?:LICENSE|README\.md|package\.json|src\/cli\/(?:agent-memory|require-node)\.cjs|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/assets\/[\w.-]+|dist\/types\/(?:cjs\/package\.json|[\w/-]+\.d\.ts))$/
 
 const tools = installTool("packaging")
 
@@ -54,7 +54,10 @@ layer(Packed.layer, { excludeTestServices: true, timeout: seconds })("The packag
       for (const path of files.filter((path) => path.endsWith(".d.ts"))) {
         const text = readFileSync(join(project, "node_modules/agent-memory", path), "utf8")
         for (const [, name = ""] of text.matchAll(/(?:\bfrom |\bimport\(|^import )"([^"\n]+)"/gm)) {
-          assert.match(name, path.includes("/client/index") ? /^\.\.?\/.*\.js$/ : /^(?:\.\.?\/.*\.js|effect(?:\/.*)?)$/)
+          assert.match(
+            name,
+            path.includes("/client/createClient") ? /^\.\.?\/.*\.js$/ : /^(?:\.\.?\/.*\.js|effect(?:\/.*)?)$/
+          )
         }
       }
     })
@@ -86,7 +89,7 @@ layer(Packed.layer, { excludeTestServices: true, timeout: seconds })("The packag
       const { project } = yield* Packed
       const { engines } = readJson(join(project, "node_modules/agent-memory/package.json"))
       assert.deepStrictEqual(engines, { node: ">=22.19" })
-      const command = join(project, "node_modules/agent-memory/src/agent-memory.cjs")
+      const command = join(project, "node_modules/agent-memory/src/cli/agent-memory.cjs")
       const refusal = (version: string) =>
         run(
           process.execPath,

@@ -43,7 +43,7 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
       assert.strictEqual((yield* askForCode(attacker, victim)).status, 303)
       const late = yield* nextMail
       const hers = newVisitor()
-      assert.strictEqual((yield* hers.post("/sign-in", { token: late.token })).headers["location"], "/connections")
+      assert.strictEqual((yield* hers.post("/sign-in", { token: late.token })).headers["location"], "/tables")
       assert.isTrue(hers.cookies.has(session))
       for (const attempt of [
         attacker.get("/sign-in/code"),

@@ -66,15 +66,15 @@ layer(serviceLayer({ SMTP_URL: "smtp://127.0.0.1:1" }), { excludeTestServices: t
         // She is not led to what the stranger asked for.
         assert.notInclude(entered.headers.get("location"), "authorize")
         const hers = cookiesOf(entered)
-        assert.notInclude((yield* request("GET", "/connections", { headers: { cookie: hers } })).text, "Stranger")
+        assert.notInclude((yield* request("GET", "/apps", { headers: { cookie: hers } })).text, "Stranger")
 
         // Whatever the stranger holds still asks for a sign-in, and shows neither her tables nor a decision.
         for (const cookie of holds) {
           const page = yield* openAuthorize(query, cookie)
           assert.include(page.text, 'name="email"')
           assert.notInclude(page.text, 'name="decision"')
-          const connections = yield* request("GET", "/connections", { headers: { cookie } })
-          assert.include(connections.text, 'name="email"')
+          const apps = yield* request("GET", "/apps", { headers: { cookie } })
+          assert.match(apps.headers.get("location") ?? "", /^\/sign-in\?/)
           const decided = yield* postForm(`/authorize?${query}`, { decision: "allow", access: "full" }, { cookie })
           assert.isNull(decided.headers.get("location"))
         }

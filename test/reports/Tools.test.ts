@@ -149,7 +149,9 @@ layer(serviceLayer(), { excludeTestServices: true })("Over MCP,", (it) => {
         yield* refused(one.token, "delete", { table: "t", ...args })
         yield* refused(one.token, "update_where", { table: "t", patch: { s: 1 }, allowMultiple: true, ...args })
       }
-      assert.deepStrictEqual(yield* done(one.token, "delete", { table: "t", filter: { s: "x" } }), { deleted: 2 })
+      const deleted = yield* done(one.token, "delete", { table: "t", filter: { s: "x" } })
+      assert.strictEqual(deleted["deleted"], 2)
+      assert.lengthOf(deleted["ids"] as [], 2)
       assert.deepStrictEqual(yield* done(one.token, "count", { table: "t" }), { count: 3 })
       assert.deepStrictEqual(yield* done(other.token, "count", { table: "t" }), { count: 5 })
     })
@@ -166,8 +168,8 @@ layer(serviceLayer(), { excludeTestServices: true })("Over MCP,", (it) => {
       const updated = yield* done(token, "update_where", { ...args, patch: { h: 1 }, allowMultiple: true })
       assert.deepInclude(updated, { updated: 1000, has_more: true })
       assert.deepStrictEqual(yield* done(token, "count", { table: "t", filter: { h: 1 } }), { count: 1000 })
-      assert.deepStrictEqual(yield* done(token, "delete", args), { deleted: 1000 })
-      assert.deepStrictEqual(yield* done(token, "delete", args), { deleted: 0 })
+      assert.deepInclude(yield* done(token, "delete", args), { deleted: 1000 })
+      assert.deepInclude(yield* done(token, "delete", args), { deleted: 0 })
     })
   )
 
@@ -186,7 +188,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Over MCP,", (it) => {
       }
       assert.strictEqual((yield* find(apiKey, "t", { sort: "limit" })).status, 200)
       const problem = yield* refused(token, "query", { table: "t", select: "a" })
-      assert.deepStrictEqual((problem["errors"] as Rows)[0]!["path"], "/select")
+      assert.match(String(problem["detail"]), /^\/select is not known here/)
     })
   )
 })

@@ -5,9 +5,9 @@ import { Model } from "../support/Model.ts"
 import { randomOperation } from "../support/ModelGenerator.ts"
 import { Names } from "../support/ModelNames.ts"
 import { connectedAccount, countersFault, difference, type Account, type ServiceAnswer } from "../support/ModelRun.ts"
-import { answerOfTool, asOfKey, toolOf, wireOf } from "../support/ModelSend.ts"
+import { answerOfTool, asOfKey, told, toolOf, wireOf } from "../support/ModelSend.ts"
 import { isWrite, type ModelLimits, type ModelOperation } from "../support/ModelValues.ts"
-import type { ToolAnswer } from "../support/Mcp.ts"
+import { withRows, type ToolAnswer } from "../support/Mcp.ts"
 
 /** What a run has done so far. */
 export interface Totals {
@@ -32,7 +32,8 @@ const attempt = async (url: string, account: Account, operation: ModelOperation,
   try {
     if (byTool) {
       const [name, args] = toolOf(operation)
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } })
+      const given = withRows(name, JSON.stringify(args))
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${given}}}`
       const { status, text } = await send(`${url}/mcp`, {
         method: "POST",
         body,
@@ -60,8 +61,12 @@ const attempt = async (url: string, account: Account, operation: ModelOperation,
       ...(body === undefined ? {} : { body })
     })
     if (status >= 500) return { failed: `${status} ${text}` }
-    return { answer: { status, body: JSON.parse(asOfKey(text, account.keyId)), replayed: undefined } }
+    return { answer: { status, body: told(operation, JSON.parse(asOfKey(text, account.keyId))), replayed: undefined } }
   } catch (error) {
+    // Whatever fails meanwhile, nobody waits for so long.
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      throw new Error(`${url} did not answer within ${patience} ms: ${JSON.stringify(operation)}`, { cause: error })
+    }
     return { failed: `disconnected ${String(error)}` }
   }
 }
@@ -84,7 +89,8 @@ const untilAnswered = Effect.fnUntraced(function* (
     Effect.tap(() => Effect.sync(() => void totals.repeats++)),
     Effect.repeat({ until: (one) => "answer" in one, schedule: Schedule.spaced("50 millis"), times: 1200 })
   )
-  if ("answer" in later) return later.answer
+  // Whether the first came to something, nobody can tell who lost its answer.
+  if ("answer" in later) return { ...later.answer, replayed: undefined }
   return yield* Effect.die(new Error(`never answered: ${JSON.stringify(operation)}\n${later.failed}`))
 })
 

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { accountTables } from "./Statements.ts"
 
 /** The tables of an account that its copy shares, those before that others refer to; secrets are nobody else's. */
-const copied = ["accounts", "connections", "tables", "rows", "versions", "idempotency_records", "links"]
+const copied = ["accounts", "connections", "tables", "rows", "versions", "changes", "idempotency_records", "links"]
 
 /** Copies an account with all that it holds, ids and times too, except for its secrets. */
 export const copyAccount = Effect.fnUntraced(function* (from: string, to: string) {

@@ -13,14 +13,17 @@ export const backup = (tables: Record<string, ReadonlyArray<string>>) =>
     .map(([name, rows]) => `${JSON.stringify(name)}:[${rows.join()}]`)
     .join()}}}`
 
-/** The export of an account with so many tables of so many rows, each with so many bytes of its own, in two fields. */
-export const fullBackup = (tables: number, rows: number, bytes: number) => {
+/**
+ * The export of an account with so many tables of so many rows, each with so many bytes of its own, in two fields, and with
+ * this behind its text.
+ */
+export const fullBackup = (tables: number, rows: number, bytes: number, end = "") => {
   let n = 0
   const filled = Array.from({ length: tables }, (_, table) => {
     const name = `table${String(table).padStart(2, "0")}`
     const made = Array.from({ length: rows }, () => {
       const head = `"n":${n},"text":"`
-      return backupRow(n++, `${head}${"x".repeat(bytes - head.length - 3)}"`)
+      return backupRow(n++, `${head}${"x".repeat(bytes - head.length - Buffer.byteLength(end) - 3)}${end}"`)
     })
     return [name, made] as const
   })

@@ -1,9 +1,15 @@
-import type { Write } from "../../src/domain/Write.ts"
-import type { WriteRequest } from "../../src/server/tables/EvaluateWrites.ts"
+import { Result } from "effect"
+import { AccountId } from "../../src/domain/Account.ts"
+import type { WriteRequest } from "../../src/server/tables/engine/Evaluation.ts"
+import { kindOf, type Sent, type Write } from "../../src/server/tables/operations/Operations.ts"
+
+/** An operation that is checked for rows of at most so many bytes. */
+export const checked = (sent: Sent, rowBytes: number): Write =>
+  Result.getOrThrow(kindOf(sent).check(sent, { limit: rowBytes, longest: rowBytes }, ""))
 
 /** A batch of the table `t`. */
 export const batchOf = (writes: ReadonlyArray<Write>): WriteRequest => ({
-  accountId: "",
+  accountId: AccountId.make(""),
   table: "t",
   operation: "batch",
   writes,
@@ -11,6 +17,7 @@ export const batchOf = (writes: ReadonlyArray<Write>): WriteRequest => ({
   isDryRun: false,
   changedBy: "{}",
   now: 0,
+  incarnation: 0,
   idempotency: undefined,
   bytes: 0
 })

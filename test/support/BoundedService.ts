@@ -8,7 +8,7 @@ import { startService } from "./ServiceProcess.ts"
 interface Strain {
   /** For how many milliseconds of processor time it let nothing else run, at most. */
   readonly blocked: number
-  /** By how many bytes its heap and buffers grew at most. */
+  /** By how many bytes its heap and buffers grew at most, above what it still held when it was asked last. */
   readonly grown: number
   /** How much memory it held at most in all, in MB; 0 where the system does not tell. */
   readonly megabytes: number
@@ -29,6 +29,9 @@ const peakOf = (pid: number): number => {
   return Number(peak) / 1024
 }
 
+const monitor = new URL("LoopMonitor.ts", import.meta.url)
+const collectEarly = new URL("CollectEarly.ts", import.meta.url)
+
 const often = "1000000"
 /** How often somebody may come; not how much he may send. */
 const lifted = {
@@ -42,13 +45,13 @@ const lifted = {
  * A process of the service whose heap is held to 256 MB, so that all of it stays within 512 MB, and which tells how long it
  * blocked and how much it held.
  */
-const startBounded = Effect.fnUntraced(function* (databaseUrl: string) {
-  const monitor = new URL("LoopMonitor.ts", import.meta.url).href
+const startBounded = Effect.fnUntraced(function* (databaseUrl: string, loaded: ReadonlyArray<URL>) {
+  const imports = loaded.map(({ href }) => `--import ${href}`).join(" ")
   const service = yield* startService({
     LOG_LEVEL: "error",
     // Tokens of /mcp are for one address: that of the service within the test.
     BASE_URL: "http://localhost:3000",
-    NODE_OPTIONS: `--import ${monitor} --max-old-space-size=256 --max-semi-space-size=4`,
+    NODE_OPTIONS: `${imports} --max-old-space-size=256 --max-semi-space-size=4`,
     DATABASE_URL: databaseUrl,
     ...lifted
   })
@@ -72,8 +75,16 @@ const startBounded = Effect.fnUntraced(function* (databaseUrl: string) {
 export class BoundedService extends Context.Service<BoundedService, Effect.Success<ReturnType<typeof startBounded>>>()(
   "agent-memory/test/support/BoundedService"
 ) {
-  static readonly layer = Layer.effect(
-    BoundedService,
-    Effect.flatMap(DatabaseUrl, ({ url }) => startBounded(url))
-  )
+  private static layerWith(...loaded: ReadonlyArray<URL>) {
+    return Layer.effect(
+      this,
+      Effect.flatMap(DatabaseUrl, ({ url }) => startBounded(url, loaded))
+    )
+  }
+
+  /** A process as an operator starts it. */
+  static readonly layer = this.layerWith(monitor)
+
+  /** One that holds little garbage, for those who ask how much memory a request takes. */
+  static readonly thriftyLayer = this.layerWith(monitor, collectEarly)
 }

@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
+import { AccountId } from "../../src/domain/Account.ts"
 import type { CachedTable } from "../../src/server/tables/engine/cache/CachedTable.ts"
 import { makeTableCache } from "../../src/server/tables/engine/cache/TableCache.ts"
 import { CachedDatabase } from "./CachedDatabase.ts"
@@ -26,7 +27,7 @@ export const setUp = Effect.fnUntraced(function* (capacity = 64 * mib) {
   const database = new CachedDatabase()
   const cache = yield* makeTableCache(database.reads, capacity)
   const at = (table: string, accountId = "a") =>
-    Effect.suspend(() => cache.at(accountId, table, database.moment(accountId)))
+    Effect.suspend(() => cache.at(AccountId.make(accountId), table, database.moment(accountId)))
   const read = (table: string, accountId?: string) => Effect.map(at(table, accountId), numbers)
   return { database, cache, at, read }
 })

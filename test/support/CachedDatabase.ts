@@ -1,7 +1,7 @@
 import { Deferred, Effect } from "effect"
 import type { Unavailable } from "../../src/domain/Problem.ts"
 import type { CachedRow, TableChange } from "../../src/server/tables/engine/cache/CachedTable.ts"
-import type { CacheReads } from "../../src/server/tables/engine/cache/CacheReads.ts"
+import type { CacheReads } from "../../src/server/tables/engine/cache/TableCache.ts"
 import { cachedTable } from "./CachedRows.ts"
 
 interface StoredTable {

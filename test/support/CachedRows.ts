@@ -1,6 +1,6 @@
 import { JsonText } from "../../src/domain/json/JsonText.ts"
 import { CachedTable, type CachedRow } from "../../src/server/tables/engine/cache/CachedTable.ts"
-import type { Turns } from "../../src/server/tables/Turns.ts"
+import type { Turns } from "../../src/domain/Turns.ts"
 
 /** A text of its own, as a database's driver gives it. */
 const own = (text: string): string => Buffer.from(text).toString()
@@ -16,7 +16,7 @@ export const cachedRow = (seq: number, data = `{"n":${seq}}`): CachedRow => ({
 })
 
 /** What the work comes to, without a pause. */
-const atOnce = <A>(work: Turns<A>): A => {
+export const atOnce = <A>(work: Turns<A>): A => {
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value

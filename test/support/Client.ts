@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { createClient, type AgentMemory, type ClientOptions } from "../../src/client/index.ts"
+import { createClient, type AgentMemory, type ClientOptions } from "../../src/client/createClient.ts"
 import { BaseUrl, newAccount } from "./TestService.ts"
 
 /** A Promise client of a new account, for what a test does with it. */

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
-import { Settings } from "../../src/server/Config.ts"
+import { Settings } from "../../src/server/config/Settings.ts"
 import { Outbox } from "../../src/server/mail/Mailer.ts"
 import { Browser, type Visitor } from "./Browser.ts"
 import { callbackText, listenForAnswers } from "./CallbackServer.ts"
@@ -68,9 +68,9 @@ export const mailTo = Effect.fnUntraced(function* (email: string) {
 
 /** Types an address into the first page of a sign-in. */
 export const askForMail = Effect.fnUntraced(function* (page: Page, email: string) {
-  yield* run(() => page.getByLabel("Your e-mail address").fill(email))
-  yield* press(page, "Mail me a code")
-  yield* seeHeading(page, "Type the code from the mail")
+  yield* run(() => page.getByLabel("Email address").fill(email))
+  yield* press(page, "Get a code")
+  yield* seeHeading(page, "Enter the code")
 })
 
 export const typeCode = Effect.fnUntraced(function* (page: Page, code: string) {

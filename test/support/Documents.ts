@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { DocumentFetcher, FetchFailed, type FetchedDocument } from "../../src/server/oauth/DocumentFetcher.ts"
+import { DocumentFetcher, FetchFailed, type FetchedDocument } from "../../src/server/oauth/ClientDocuments.ts"
 
 /** An answer to a fetch; JSON and 200 unless it says otherwise. */
 export interface FixtureAnswer {

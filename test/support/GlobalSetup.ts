@@ -11,7 +11,7 @@ import type { TestProject } from "vitest/node"
 import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
 import { migrate } from "../../src/server/sql/Migrations.ts"
-import { throwAwayFolder } from "../../src/testing/ThrowAwayFolder.ts"
+import { throwAwayFolder } from "../../src/testing/TestDatabase.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const execute = promisify(execFile)
@@ -70,7 +70,7 @@ const buildService = Effect.gen(function* () {
     Effect.sync(() => mkdtempSync(join(cache, "agent-memory-test-"))),
     (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
   )
-  yield* Effect.promise(() => execute(process.execPath, ["src/build.js", "--service", folder], { cwd: root }))
+  yield* Effect.promise(() => execute(process.execPath, ["src/build/build.js", "--service", folder], { cwd: root }))
   // Moved, so that whoever reads the folder meanwhile finds all of one build.
   const assets = join(root, "dist", "assets")
   const copy = `${assets}.${process.pid}`

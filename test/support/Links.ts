@@ -1,7 +1,7 @@
 import { Effect } from "effect"
-import { readItems } from "../../src/domain/json/Items.ts"
-import { ownFields } from "../../src/server/pages/browser/viewer/RowText.ts"
-import { memberTexts } from "../../src/server/pages/browser/viewer/JsonParts.ts"
+import { readItems } from "../../src/domain/json/Members.ts"
+import { memberTexts } from "../../src/domain/RowMerge.ts"
+import { ownFields } from "../../src/web/viewer/RowText.ts"
 import { BaseUrl, bodyOf, newAccount, request } from "./TestService.ts"
 
 /** A stored row of a new account. */

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { loadavg } from "node:os"
 
 const thread = (): number => {
   const { system, user } = process.threadCpuUsage()
@@ -24,3 +25,9 @@ export const longestTurn = Effect.fnUntraced(function* <A, E, R>(effect: Effect.
   yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
   return { answer, longest }
 })
+
+/**
+ * How long a request may keep a process from everything else, in milliseconds of processor time. Half as much again where
+ * others share a core and its memory, as other suites do.
+ */
+export const longestBlock = (): number => (loadavg()[0]! > 1 ? 300 : 200)

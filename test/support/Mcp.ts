@@ -33,8 +33,17 @@ export interface ToolAnswer {
   readonly structuredContent?: Record<string, unknown>
 }
 
+const writesRows = /^(?:add|upsert|update_row|update_where|batch|restore|remember(?:_[a-z]+)?)$/
+
+/** Tests look at what a write stored: it returns its rows, unless its arguments say what it shall return. */
+export const withRows = (name: string, args: string): string =>
+  writesRows.test(name) && args.startsWith("{") && !args.includes('"returnRows"')
+    ? args.replace(/^\{(\s*\})?/, (_, end: string | undefined) => `{"returnRows":true${end ?? ","}`)
+    : args
+
 /** Calls a tool with arguments given as JSON text, and gives the whole answer's text. */
-export const callToolText = Effect.fnUntraced(function* (token: string, name: string, args: string) {
+export const callToolText = Effect.fnUntraced(function* (token: string, name: string, given: string) {
+  const args = withRows(name, given)
   const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${args}}}`
   const answer = yield* callMcp(token, { body })
   assert.strictEqual(answer.status, 200, answer.text)
@@ -62,6 +71,12 @@ export const done = Effect.fnUntraced(function* (token: string, name: string, ar
   assert.isUndefined(result.isError, result.content[0]?.text)
   return result.structuredContent as Record<string, unknown>
 })
+
+/** The places that a problem names: of several faults in its errors, of one at the start of its detail. */
+export const placesOf = (problem: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
+  const errors = problem["errors"] as ReadonlyArray<{ readonly path: string }> | undefined
+  return errors?.map(({ path }) => path) ?? /^\/[^\s:]*/.exec(String(problem["detail"])) ?? []
+}
 
 /** The problem of a call that must be refused. */
 export const refused = Effect.fnUntraced(function* (token: string, name: string, args: unknown = {}) {

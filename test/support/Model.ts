@@ -1,3 +1,4 @@
+import { checkWrite } from "./ModelChecks.ts"
 import { exportOf, tablesOf, usageOf } from "./ModelReads.ts"
 import { at, Refusal } from "./ModelRefusal.ts"
 import {
@@ -12,6 +13,7 @@ import {
   versionsOf,
   withoutSystem,
   type Fields,
+  type Increment,
   type Json,
   type ModelAnswer,
   type ModelLimits,
@@ -67,14 +69,14 @@ export class Model {
   private answer(operation: ModelOperation): ModelAnswer {
     switch (operation.kind) {
       case "write":
-        this.validate(operation.write)
+        checkWrite(operation.write, this.limits)
         return this.once(operation.write.action, operation, requestOf(operation.write), () =>
           this.limited([operation.table], () => this.apply(operation.table, operation.write, true))
         )
       case "batch": {
         const { table, writes } = operation
         if (writes.length === 0 || writes.length > this.limits.batch) throw new Refusal("invalid_request")
-        writes.forEach((write, index) => at(index, () => this.validate(write)))
+        writes.forEach((write, index) => at(index, () => checkWrite(write, this.limits)))
         return this.once("batch", operation, JSON.stringify(writes), () =>
           this.limited([table], () => ({
             results: writes.map((write, index) =>
@@ -142,40 +144,6 @@ export class Model {
     return { body: kept.answer, replayed: true }
   }
 
-  private validate(write: ModelWrite): void {
-    switch (write.action) {
-      case "add":
-        if (systemFields.some((name) => Object.hasOwn(write.row, name))) throw new Refusal("reserved_field")
-        if (size(write.row) > this.limits.row) throw new Refusal("row_too_large")
-        return
-      case "upsert":
-        this.checkLength(write.row)
-        for (const name of [write.key].flat()) {
-          const value = Object.hasOwn(write.row, name) ? write.row[name] : null
-          if (systemFields.includes(name) || value === null || typeof value === "object") {
-            throw new Refusal("invalid_request")
-          }
-        }
-        return
-      case "update_row":
-        this.checkLength(write.patch)
-        return
-      case "save":
-        this.checkLength(write.fields)
-        return
-      case "update_where":
-      case "delete":
-        if (!isFilter(write.filter)) throw new Refusal("invalid_request")
-        if (Object.keys(write.filter).length === 0) throw new Refusal("filter_required")
-        if (write.action === "update_where") this.checkLength(write.patch)
-    }
-  }
-
-  /** What is longer than a row fits none, whatever is stored. */
-  private checkLength(fields: Fields): void {
-    if (size(withoutSystem(fields)) > this.limits.row) throw new Refusal("row_too_large")
-  }
-
   private apply(table: string, write: ModelWrite, isAlone: boolean): Json {
     switch (write.action) {
       case "add": {
@@ -196,7 +164,8 @@ export class Model {
       case "update_row": {
         const row = this.live(table).find((row) => row.id === write.id)
         if (row === undefined) throw new Refusal("row_not_found")
-        return { row: this.patch(row, write.patch) }
+        if (write.ifUpdatedAt !== undefined && row.updatedAt !== write.ifUpdatedAt) throw new Refusal("edit_conflict")
+        return { row: this.patch(row, write.patch, write.edits) }
       }
       case "save": {
         const row = this.live(table).find((row) => row.id === write.id)
@@ -282,9 +251,15 @@ export class Model {
     return shown(row)
   }
 
-  private patch(row: ModelRow, patch: Fields): Fields {
+  private patch(row: ModelRow, patch: Fields, edits: ReadonlyArray<Increment> = []): Fields {
     this.checkClaims(patch, row)
-    return this.replace(row, { ...row.own, ...withoutSystem(patch) }, "update")
+    const own: Record<string, Json> = { ...row.own, ...withoutSystem(patch) }
+    for (const { by, field } of edits) {
+      const before = Object.hasOwn(own, field) ? own[field] : 0
+      if (typeof before !== "number") throw new Refusal("invalid_request")
+      own[field] = before + by
+    }
+    return this.replace(row, own, "update")
   }
 
   private replace(row: ModelRow, own: Fields, operation: string): Fields {

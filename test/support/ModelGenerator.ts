@@ -103,7 +103,7 @@ const single = (random: Random, model: Model, table: string, kind: number): Mode
     case 3:
       return upsert(random, model, table)
     case 4:
-      return { action: "update_row", id: rowId(random, model, table), patch: patch(random, model, table) }
+      return updateRow(random, model, table)
     case 5:
       return {
         action: "update_where",
@@ -126,6 +126,19 @@ const single = (random: Random, model: Model, table: string, kind: number): Mode
       const version = row === undefined ? 1 : Math.max(1, row.lastVersion - random(5) + random(2))
       return { action: "restore", id: row?.id ?? unknownId, version }
     }
+  }
+}
+
+const updateRow = (random: Random, model: Model, table: string): ModelWrite => {
+  const id = rowId(random, model, table)
+  const row = model.rows.find((row) => row.id === id)
+  const edits = [{ op: "increment", field: pick(random, ["k", "a", "fresh"]), by: 1 }] as const
+  return {
+    action: "update_row",
+    id,
+    patch: patch(random, model, table),
+    ...(random(3) === 0 && { edits }),
+    ...(random(4) === 0 && row !== undefined && { ifUpdatedAt: random(3) === 0 ? row.createdAt : row.updatedAt })
   }
 }
 

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { wholeAccount } from "../../src/domain/Actor.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { randomFrom } from "../domain/json/RandomJson.ts"
 import { Model } from "./Model.ts"
@@ -42,7 +43,7 @@ export type Send<E, R> = (
 export const freshAccount = Effect.gen(function* () {
   const keys = yield* Keys
   const { accountId, apiKey } = yield* newAccount
-  const keyId = (yield* keys.list(accountId))[0]!.id
+  const keyId = (yield* keys.list(wholeAccount(accountId)))[0]!.id
   const account: Account = { accountId, apiKey, keyId }
   return account
 })
@@ -51,7 +52,7 @@ export const freshAccount = Effect.gen(function* () {
 export const connectedAccount = Effect.gen(function* () {
   const keys = yield* Keys
   const { accountId, apiKey, token } = yield* newConnection()
-  const keyId = (yield* keys.list(accountId))[0]!.id
+  const keyId = (yield* keys.list(wholeAccount(accountId)))[0]!.id
   const account: Account = { accountId, apiKey, keyId, token }
   return account
 })

@@ -1,14 +1,13 @@
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
 import { parseSort } from "../../src/domain/Query.ts"
 import { readFilter, Rows } from "../../src/server/tables/Rows.ts"
-import type { WriteAnswer } from "../../src/server/tables/EvaluateWrites.ts"
-import { RowWrites, type FailureOf, type Operation, type SingleOperation } from "../../src/server/tables/RowWrites.ts"
+import type { WriteResult } from "../../src/server/tables/engine/Evaluation.ts"
+import { Writes, type FailureOf, type BatchOperation, type SingleOperation } from "../../src/server/tables/Writes.ts"
 import { Tables } from "../../src/server/tables/Tables.ts"
 import { Versions } from "../../src/server/versions/Versions.ts"
 import type { Account, ServiceAnswer } from "./ModelRun.ts"
-import { readerNow } from "./Instances.ts"
+import { actorNow } from "./Instances.ts"
 import { callTool, type ToolAnswer } from "./Mcp.ts"
 import {
   isWrite,
@@ -21,6 +20,7 @@ import {
   type WriteOperation
 } from "./ModelValues.ts"
 import { request } from "./TestService.ts"
+import { asked } from "./Asked.ts"
 
 const paths = { upsert: "/upsert", update_row: "/update_row", update_where: "/update_where", restore: "/restore" }
 
@@ -71,11 +71,28 @@ export const sendByWire = (account: Account, operations: ReadonlyArray<ModelOper
     }))
   })
 
-/** What the model knows of an answer: of usage no limits, nor what grows back with time. */
-const told = (operation: ModelOperation, body: { readonly [name: string]: Json }): Json =>
-  operation.kind === "usage"
-    ? { tables: body["tables"]!, rows: body["rows"]!, storage_bytes: body["storage_bytes"]! }
-    : body
+/** Members of responses that the model doesn't know, as it neither numbers writes nor gives hints. */
+const unknown = ["next_cursor", "note", "change", "ids", "restorable_until"]
+
+/**
+ * What the model knows of an answer: no cursors, hints and numbers of writes, and of usage neither limits nor what grows back
+ * with time. Which rows cursors lead to, and what was written by which number, is tested by itself.
+ */
+export const told = (operation: ModelOperation, body: { readonly [name: string]: Json }): Json => {
+  if (operation.kind === "usage") {
+    return { tables: body["tables"]!, rows: body["rows"]!, storage_bytes: body["storage_bytes"]! }
+  }
+  if (operation.kind === "versions" && Array.isArray(body["versions"])) {
+    const versions = body["versions"] as ReadonlyArray<{ readonly [name: string]: Json }>
+    return {
+      versions: versions.map((version) => {
+        const { change: _change, ...known } = version
+        return known
+      })
+    }
+  }
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !unknown.includes(name)))
+}
 
 /** The tool that does an operation, and its arguments. */
 export const toolOf = (operation: ModelOperation): readonly [name: string, args: object] => {
@@ -111,11 +128,8 @@ const keyOf = ({ key }: WriteOperation) => (key === undefined ? {} : { idempoten
 /** What REST answers, out of what a tool does. */
 const restOf = (operation: ModelOperation, content: { readonly [name: string]: Json }): Json => {
   if (operation.kind === "write" && operation.write.action === "add") return content["row"]!
-  if (operation.kind === "versions") return { versions: content["versions"]! }
-  // Where nothing was found, a note says to the model why that may be.
-  if (operation.kind === "query" && content["rows"]?.toString() === "")
-    return { rows: [], has_more: content["has_more"]! }
-  return operation.kind === "tables" ? { tables: content["tables"]! } : content
+  if (operation.kind === "query") return { rows: content["rows"]!, has_more: content["has_more"]! }
+  return operation.kind === "tables" ? { tables: content["tables"]! } : told(operation, content)
 }
 
 /** The text of an answer in which what a connection changed is told as what a key did: the model knows but one. */
@@ -147,17 +161,20 @@ export const sendByTools = (account: Account, operations: ReadonlyArray<ModelOpe
   )
 
 const text = (fields: Fields) => JsonText.trusted(JSON.stringify(fields))
+const number = (value: number) => JsonText.trusted(String(value))
 
 type Batched = Exclude<ModelWrite, { readonly action: "restore" | "save" }>
 const isBatched = (write: ModelWrite): write is Batched => write.action !== "restore" && write.action !== "save"
 
-const operationOf = (write: Batched): Operation => {
+const operationOf = (write: Batched): BatchOperation => {
   switch (write.action) {
     case "add":
     case "upsert":
       return { ...write, row: text(write.row) }
-    case "update_row":
-      return { ...write, patch: text(write.patch) }
+    case "update_row": {
+      const { edits = [], ...update } = write
+      return { ...update, patch: text(write.patch), edits: edits.map((edit) => ({ ...edit, by: number(edit.by) })) }
+    }
     case "update_where":
       return { ...write, patch: text(write.patch), filter: text(write.filter) }
     case "delete":
@@ -189,23 +206,20 @@ const together = (writes: ReadonlyArray<WriteOperation>): ReadonlyArray<Readonly
 
 /** To the services, all at once: their writes meet in one group, and still take effect in this order. */
 export const sendTogether = Effect.fnUntraced(function* (account: Account, operations: ReadonlyArray<ModelOperation>) {
-  const sql = yield* SqlClient.SqlClient
-  const rowWrites = yield* RowWrites
-  const [clock] = yield* sql<{ now: Date }>`SELECT memory_now() AS now`
-  const { accountId, keyId } = account
-  const changedBy = { kind: "key", id: keyId, name: "test" } as const
+  const rowWrites = yield* Writes
+  const actor = { ...(yield* actorNow(account.accountId)), id: account.keyId }
 
   const write = (
     operation: WriteOperation
-  ): Effect.Effect<WriteAnswer, FailureOf<"batch"> | FailureOf<SingleOperation["action"]>> => {
+  ): Effect.Effect<WriteResult, FailureOf<"batch"> | FailureOf<SingleOperation["action"]>> => {
     const { key: idempotencyKey, table } = operation
-    const caller = { accountId, table, changedBy, now: clock!.now.getTime(), idempotencyKey }
+    const target = { table, idempotencyKey }
     if (operation.kind === "batch") {
-      return rowWrites.batch(caller, operation.writes.filter(isBatched).map(operationOf))
+      return rowWrites.batch(actor, target, operation.writes.filter(isBatched).map(operationOf))
     }
     const single = operation.write
-    if (isBatched(single)) return rowWrites.write(caller, operationOf(single))
-    if (single.action === "restore") return rowWrites.write(caller, single)
+    if (isBatched(single)) return rowWrites.write(actor, target, operationOf(single))
+    if (single.action === "restore") return rowWrites.write(actor, target, single)
     const { fields, updatedAt, ...save } = single
     const edit = {
       ...save,
@@ -214,7 +228,7 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
       textField: undefined,
       restores: false
     }
-    return rowWrites.write(caller, edit)
+    return rowWrites.write(actor, target, edit)
   }
 
   const parts = yield* Effect.forEach(together(operations.filter(isWrite)), (part) =>
@@ -227,19 +241,19 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
   return [...parts.flat(), ...reads]
 })
 /** A failure as the problem+json that it would be on the wire. */
-const answered = <E extends { readonly status: number }, R>(
+const answered = <E extends { readonly code: string }, R>(
   operation: ModelOperation,
   answer: Effect.Effect<{ readonly body: JsonText; readonly replayed: boolean }, E, R>
 ) =>
   answer.pipe(
     Effect.map(({ body, replayed }): ServiceAnswer => ({
       status: successOf(operation),
-      body: JSON.parse(body.text),
+      body: told(operation, JSON.parse(body.text)),
       replayed
     })),
     Effect.catch((problem) =>
       Effect.succeed<ServiceAnswer>({
-        status: problem.status,
+        status: statusOf(problem.code, operation),
         body: JSON.parse(JSON.stringify(problem)),
         replayed: false
       })
@@ -256,18 +270,20 @@ const read = Effect.fnUntraced(function* ({ accountId }: Account, operation: Exc
     case "usage":
       throw new Error("That is sent over the wire")
     case "tables":
-      return { body: yield* tables.list(accountId), replayed: false }
+      return { body: yield* tables.list(yield* actorNow(accountId)), replayed: false }
     case "versions":
-      return { body: yield* versions.list(accountId, operation.table, operation.id), replayed: false }
+      return { body: yield* versions.list(yield* actorNow(accountId), operation.table, operation.id), replayed: false }
     case "count":
     case "query": {
-      const filter = yield* readFilter(operation.filter && JSON.stringify(operation.filter))
+      const filter = yield* readFilter(
+        operation.filter === undefined ? {} : { filter: JSON.stringify(operation.filter) }
+      )
       if (operation.kind === "count") {
-        return { body: yield* rows.count(yield* readerNow(accountId), operation.table, filter), replayed: false }
+        return { body: yield* rows.count(yield* actorNow(accountId), operation.table, filter), replayed: false }
       }
       const sort = operation.sort === undefined ? undefined : parseSort(operation.sort)
       const query = { filter, sort, limit: operation.limit ?? 100 }
-      return { body: yield* rows.query(yield* readerNow(accountId), operation.table, query), replayed: false }
+      return { body: yield* rows.query(yield* actorNow(accountId), asked(operation.table, query)), replayed: false }
     }
   }
 })

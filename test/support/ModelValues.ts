@@ -3,10 +3,23 @@ export interface Fields {
   readonly [name: string]: Json
 }
 
+/** The one edit that the model knows. */
+export interface Increment {
+  readonly op: "increment"
+  readonly field: string
+  readonly by: number
+}
+
 export type ModelWrite =
   | { readonly action: "add"; readonly row: Fields; readonly idempotencyKey?: string }
   | { readonly action: "upsert"; readonly key: string | ReadonlyArray<string>; readonly row: Fields }
-  | { readonly action: "update_row"; readonly id: string; readonly patch: Fields }
+  | {
+      readonly action: "update_row"
+      readonly id: string
+      readonly patch: Fields
+      readonly edits?: ReadonlyArray<Increment>
+      readonly ifUpdatedAt?: string
+    }
   | {
       readonly action: "update_where"
       readonly filter: Fields

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { Email, type AccountId } from "../../src/domain/Account.ts"
-import { Sessions } from "../../src/server/accounts/Sessions.ts"
+import { Sessions } from "../../src/server/accounts/browser/Sessions.ts"
 import { bodyOf, newAccount, request, type Answer } from "./TestService.ts"
 
 /** Where the clients of these tests are answered; nothing listens there. */

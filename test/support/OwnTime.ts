@@ -16,6 +16,13 @@ export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     )
   })
 
+/**
+ * The most milliseconds, as {@link timed} counts them, that an answer may take while the database is away or holds a lock.
+ * Three seconds are promised; the rest is for the processes behind it, which a busy machine keeps waiting. It is less than
+ * the five seconds that a statement may wait for a lock, so a request that waits that long is noticed.
+ */
+export const mostWhileAway = 4500
+
 /** Fails an effect that takes more of the time that {@link timed} counts. */
 export const within =
   (milliseconds: number) =>

@@ -122,9 +122,13 @@ export const spawnService = Effect.fnUntraced(function* (variables: Record<strin
   return service
 })
 
-/** Waits until a process says that it is ready, or fails with what it said instead. */
+/**
+ * Waits until a process says that it is ready, or fails with what it said instead. Ten seconds are promised for any start;
+ * on a busy machine it may take three times as long.
+ */
 export const ready = Effect.fnUntraced(function* (service: ServiceProcess) {
-  yield* waitUntil(() => service.hasEnded() || service.output().includes("is ready at"), 30_000)
+  const isTold = yield* waitUntil(() => service.hasEnded() || service.output().includes("is ready at"), 30_000)
+  if (!isTold) return yield* Effect.die(new Error(`The service is not ready:\n${service.output()}`))
   if (!service.hasEnded()) return service
   return yield* new Ended({ code: yield* service.ended, output: service.output() })
 })

@@ -2,7 +2,14 @@ import { ConfigProvider, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { accountIdFrom } from "../../src/domain/Account.ts"
-import { Settings } from "../../src/server/Config.ts"
+import { Accounts } from "../../src/server/accounts/Accounts.ts"
+import { Sessions } from "../../src/server/accounts/browser/Sessions.ts"
+import { SignInLinks } from "../../src/server/accounts/SignInLinks.ts"
+import { SignInThrottle } from "../../src/server/accounts/SignInThrottle.ts"
+import { Tokens } from "../../src/server/accounts/Tokens.ts"
+import { Keys } from "../../src/server/keys/Keys.ts"
+import { MailQueue } from "../../src/server/mail/MailQueue.ts"
+import { Settings } from "../../src/server/config/Settings.ts"
 import { DatabaseUrl, poolOf } from "./Database.ts"
 
 /** A second pool on the suite's database, as another instance of the service has. */
@@ -11,6 +18,12 @@ export const secondPool = Effect.map(DatabaseUrl, ({ url }) => Layer.effect(SqlC
 /** The settings that these variables make. */
 export const settingsLayer = (variables: Record<string, string> = {}) =>
   Layer.fresh(Settings.layer).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))))
+
+/** What sends and verifies sign-in links. */
+export const SignInLinksLayer = SignInLinks.layer.pipe(
+  Layer.provideMerge([Accounts.layer, Keys.layer, MailQueue.layer, Sessions.layer, SignInThrottle.layer]),
+  Layer.provideMerge(Tokens.layer)
+)
 
 /** An account without keys. */
 export const newAccount = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { readdirSync, readFileSync } from "node:fs"
-import { commitStatement } from "../../src/server/tables/engine/CommitStatement.ts"
+import { commitStatement } from "../../src/server/tables/engine/Commits.ts"
 import { explained, prepare, release, type Plan } from "./Plans.ts"
 
 /** A statement as the sources have it: its literal parts, between which values or fragments are put in. */
@@ -25,7 +25,7 @@ const partsFrom = (source: string, start: number): ReadonlyArray<string> => {
   }
 }
 
-const definition = /(?<=\bconst )\w+(?= = (?:Effect\.fn|SqlSchema\.|sql\b|\(.*\) =>\n))/g
+const definition = /(?<=\bconst )\w+(?= = (?:Effect\.fn|traced\(|SqlSchema\.|sql\b|\(.*\) =>\n))/g
 const isStatement = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|TRUNCATE|MERGE|COPY|LOCK|VALUES)\b/i
 
 const inSources: ReadonlyArray<Template> = readdirSync(new URL("../../src/server/", import.meta.url), {

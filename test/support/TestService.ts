@@ -3,13 +3,14 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
+import { wholeAccount } from "../../src/domain/Actor.ts"
 import { HttpLayer } from "../../src/App.ts"
 import { accountIdBytes, accountIdFrom } from "../../src/domain/Account.ts"
-import { LocalSecret } from "../../src/server/accounts/LocalSecret.ts"
-import { makeNodeServer } from "../../src/server/http/NodeServer.ts"
-import { Settings } from "../../src/server/Config.ts"
+import { LocalSecret } from "../../src/server/doors/LocalSecret.ts"
+import { makeNodeServer } from "../../src/server/doors/NodeServer.ts"
+import { Settings } from "../../src/server/config/Settings.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
-import { servicesOn, settingsLayer } from "../../src/testing/TestServices.ts"
+import { servicesOn, settingsLayer } from "../../src/testing/layerTest.ts"
 import { DatabaseLayer } from "./Database.ts"
 import { DocumentsLayer } from "./Documents.ts"
 
@@ -65,7 +66,7 @@ export const newAccount = Effect.gen(function* () {
   const keys = yield* Keys
   const accountId = accountIdFrom(yield* random.randomBytes(accountIdBytes))
   yield* sql`INSERT INTO accounts (account_id, created_at) VALUES (${accountId}, memory_now())`
-  const { api_key: apiKey } = yield* keys.create(accountId, "test")
+  const { api_key: apiKey } = yield* keys.create(wholeAccount(accountId), "test")
   return { accountId, apiKey }
 })
 

@@ -2,9 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
-import { AgentMemory } from "../../src/client/effect.ts"
-import { layerTest } from "../../src/testing/layerTest.ts"
-import { TestServer } from "../../src/testing/TestServer.ts"
+import { AgentMemory } from "../../src/client/EffectClient.ts"
+import { layerTest, TestServer } from "../../src/testing/layerTest.ts"
 
 const get = Effect.fnUntraced(function* (path: string) {
   const { apiKey, url } = yield* TestServer

@@ -63,7 +63,7 @@ describe("startTestServer", () => {
   it("says that time goes forward only", async () => {
     for (const wrong of [-minute, Number.NaN, Number.POSITIVE_INFINITY]) {
       const refusal = await server.advance(wrong).catch((error: unknown) => error)
-      assert.include(String(refusal), `advance takes milliseconds, 0 or more, and not ${wrong}`)
+      assert.include(String(refusal), `advance takes 0 or more milliseconds, not ${wrong}`)
     }
     const { body } = await call(server, "/v1/tasks", {})
     assert.closeTo(Date.parse(String(body["created_at"])), Date.now(), minute)
@@ -105,7 +105,7 @@ describe("startTestServer", () => {
       method: "POST",
       redirect: "manual",
       headers: { origin: server.url },
-      body: new URLSearchParams({ return_to: "/connections", email: "ann@example.com" })
+      body: new URLSearchParams({ return_to: "/apps", email: "ann@example.com" })
     })
     assert.strictEqual(response.status, 303)
     assert.match((await server.mails())[0]?.code ?? "", /^\d{6}$/)
@@ -122,7 +122,7 @@ describe("startTestServer", () => {
     assert.deepStrictEqual((await call(server, "/v1/tasks/count", undefined, bob.apiKey)).body, { count: 0 })
     assert.isEmpty(await server.mails())
     const refusal = await server.signIn("nobody").catch((error: unknown) => error)
-    assert.include(String(refusal), 'Nobody can sign in as "nobody"')
+    assert.include(String(refusal), '"nobody" cannot sign in')
   })
 
   it("is as new after a reset, with the same key", async () => {

@@ -1,4 +1,6 @@
-/** What a check found. `fix` says what to do where it is not `ok`; a check is `skipped` when another one has to pass first. */
+import { Data, Effect } from "effect"
+
+/** The result of a check. `fix` says what to do if it is not `ok`. A check is `skipped` if another one has to pass first. */
 export interface Finding {
   readonly check: string
   readonly status: "ok" | "warning" | "failed" | "skipped"
@@ -20,3 +22,40 @@ export const failed = (check: string, detail: string, fix: string): Finding => (
   detail,
   fix
 })
+
+/** A URL did not respond; the message is the system's reason. */
+export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly message: string }> {}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** The code or message of an error's innermost cause. */
+export const rootCause = (error: unknown): string => {
+  const { cause, code, message } = error as { cause?: unknown; code?: string; message?: string }
+  if (cause !== undefined) return rootCause(cause)
+  return typeof code === "string" ? code : (message ?? "no reason was given")
+}
+
+/** Sends one request, without following redirects, with a timeout of ten seconds. */
+export const get = (url: string, init: RequestInit = {}): Effect.Effect<Answer, NoAnswer> =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(10_000)])
+      const response = await fetch(url, { redirect: "manual", ...init, signal: limited })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    },
+    catch: (error) => new NoAnswer({ message: rootCause(error) })
+  })
+
+/** The JSON object in a text; empty if there is none. */
+export const objectOf = (text: string): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,6 +1,5 @@
-import { decodeString } from "./Strings.ts"
+import { decodeString, stringClose, valueEnd } from "./Lexemes.ts"
 import { JsonText } from "./JsonText.ts"
-import { stringClose, valueEnd } from "./SkipValue.ts"
 
 /** One top-level member of an object. */
 export interface Member {
@@ -12,7 +11,10 @@ export interface Member {
   readonly value: string
 }
 
-/** An object's top-level members in order; none for any other value. */
+/** How much longer it takes to read an object of many short members than to go through its characters. */
+export const membersWork = 4
+
+/** An object's top-level members in order; empty for any other value. */
 export const members = (json: JsonText): ReadonlyArray<Member> => {
   const text = json.text
   const found: Array<Member> = []
@@ -33,8 +35,8 @@ export const membersByName = (json: JsonText): ReadonlyMap<string, Member> =>
   new Map(members(json).map((member) => [member.name, member]))
 
 /**
- * Merges a patch into an object on their top level: the base's fields keep their place and take the patch's value where it
- * has one, the patch's other fields follow in its own order.
+ * Merges a patch into an object, at the top level: the base's fields keep their order, with the patch's values where it has
+ * any; the patch's other fields follow in their order.
  */
 export const merge = (base: JsonText, patch: ReadonlyMap<string, Member>): JsonText => {
   if (patch.size === 0) return base
@@ -49,4 +51,53 @@ export const merge = (base: JsonText, patch: ReadonlyMap<string, Member>): JsonT
     if (!replaced.has(name)) parts.push(rawName + ":" + value)
   }
   return JsonText.trusted("{" + parts.join(",") + "}")
+}
+
+/** The JSON texts of an array's items, in order. The array's text must be valid and compact. */
+export const readItems = (array: string): ReadonlyArray<string> => {
+  const items: Array<string> = []
+  for (let from = 1; from < array.length - 1;) {
+    const end = valueEnd(array, from)
+    items.push(array.slice(from, end))
+    from = end + 1
+  }
+  return items
+}
+
+/** Formats compact JSON over several lines, without changing the spelling of names and values. */
+export const indented = (compact: string): string => {
+  let pretty = ""
+  let depth = 0
+  let from = 0
+  const line = () => "\n" + "  ".repeat(depth)
+  const cut = (at: number) => {
+    pretty += compact.slice(from, at)
+    from = at + 1
+  }
+  for (let i = 0; i < compact.length; i++) {
+    const unit = compact.charAt(i)
+    if (unit === '"') {
+      i = stringClose(compact, i)
+    } else if (unit === "{" || unit === "[") {
+      const close = compact.charAt(i + 1)
+      if (close === "}" || close === "]") {
+        i++
+        continue
+      }
+      cut(i)
+      depth++
+      pretty += unit + line()
+    } else if (unit === "}" || unit === "]") {
+      cut(i)
+      depth--
+      pretty += line() + unit
+    } else if (unit === ",") {
+      cut(i)
+      pretty += "," + line()
+    } else if (unit === ":") {
+      cut(i)
+      pretty += ": "
+    }
+  }
+  return pretty + compact.slice(from)
 }

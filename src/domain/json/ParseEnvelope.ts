@@ -1,23 +1,28 @@
-import { decodeString } from "./Strings.ts"
-import { detach } from "./Detach.ts"
-import { pointerTo, type JsonIssue, type Parsed } from "./JsonIssue.ts"
-import { JsonText } from "./JsonText.ts"
-import { stringEnd } from "./Lexemes.ts"
-import { readTree, setMember } from "./ReadTree.ts"
-import { valueEnd } from "./SkipValue.ts"
-import { loneSurrogate, spaceEnd, surrogateIssue } from "./Scan.ts"
-import { duplicateName, syntaxFault, tooMany, type Expected } from "./ScanFaults.ts"
+import { decodeString, spaceEnd, stringEnd, valueEnd } from "./Lexemes.ts"
+import { detach, JsonText, readTree, setMember } from "./JsonText.ts"
+import {
+  duplicateName,
+  pointerTo,
+  syntaxFault,
+  tooMany,
+  type Expected,
+  type JsonIssue,
+  type Most,
+  type Parsed
+} from "./JsonIssue.ts"
 import { MAX_DEPTH, Scanner } from "./Scanner.ts"
 
 /**
- * Which places of a text stay text, and which become values: `plain` is any value, `scalar` one that is no array and no
- * object, `unknown` one that nobody asked for; `unread` is stepped over for a parse of its own, and becomes an {@link UnreadJson}. Members that an object shape does not name are its `rest`; without one they are not known, and plain.
+ * Which parts of a text stay text, and which become values: `plain` is any value, `scalar` one that is no array and no
+ * object, `unknown` one that the operation does not know; `unread` is skipped, to be parsed later, and becomes an
+ * {@link UnreadJson}. Members that an object shape does not name have the shape `rest`; without it they are unknown, or plain
+ * when there are no {@link Bounds}.
  */
 export type EnvelopeShape =
   | { readonly kind: "plain" }
   | { readonly kind: "scalar" }
   | { readonly kind: "unknown" }
-  | { readonly kind: "text" }
+  | TextShape
   | { readonly kind: "unread" }
   | {
       readonly kind: "object"
@@ -27,7 +32,7 @@ export type EnvelopeShape =
     }
   | { readonly kind: "array"; readonly items: EnvelopeShape; readonly most?: Most }
 
-/** What stands where a value is expected, up to where its quotes and brackets end: no more of it is known to be JSON. */
+/** The text of a value up to where its quotes and brackets end. It was not checked to be JSON. */
 export class UnreadJson {
   readonly text: string
 
@@ -36,24 +41,25 @@ export class UnreadJson {
   }
 }
 
-/** How many parts an array, or an object's `rest`, may have: so many, or as many as a limit of this name says. */
-export interface Most {
-  readonly parts: number | string
-  /** What is said of the place where there are more. */
-  readonly message: (limit: number) => string
-}
-
 /**
- * What a text from outside is held to while it is parsed. Whoever gives bounds refuses what does not fit the shape, so that
- * none of it is built: arrays, objects and long texts come out empty where the shape has none.
+ * Limits on a text from outside, applied while it is parsed. Values that do not fit the shape are not built, since callers
+ * that give bounds refuse them: arrays, objects and long strings come out empty there.
  */
 export interface Bounds {
   /** By the names that shapes call them by; there is no bound where a name is missing. */
   readonly limits: Readonly<Record<string, number>>
-  /** How many characters a text may have to be accepted: the names within a longer one are not compared. */
+  /** The most characters of a text that is accepted: in longer ones names are not compared. */
   readonly textLength: number
-  /** How many characters all values may have together that become no text and are read. */
+  /** Texts may be slices that keep the whole body in memory, for bodies that are nearly all text. */
+  readonly keepsWhole?: boolean
+  /** The most characters of all values together that do not stay text. */
   readonly values?: Most
+}
+
+/** A part that stays text. What it has to be in the end is an object, unless it says otherwise. */
+export interface TextShape {
+  readonly kind: "text"
+  readonly takes?: "any" | "number"
 }
 
 const PLAIN: EnvelopeShape = { kind: "plain" }
@@ -61,7 +67,7 @@ const UNKNOWN: EnvelopeShape = { kind: "unknown" }
 const TURN = 250_000
 const MAX_UNKNOWN = 20
 const MAX_NAME = 1000
-// In the place of an array or object, for what an error says of it.
+// In place of an array or object: enough for the error about it.
 const MAX_MISPLACED = 100_000
 const tooManyUnknown: Most = {
   parts: MAX_UNKNOWN,
@@ -69,7 +75,7 @@ const tooManyUnknown: Most = {
 }
 
 /**
- * Parses a body into plain values, and into a `JsonText` at each place that the shape marks as text, under the same
+ * Parses a body into plain values, and into a `JsonText` where the shape says text, under the same
  * rules as `scan`. Levels count from the root, and again from each text. Where the value's type is not the shape's,
  * the value is plain.
  */
@@ -96,7 +102,7 @@ export function* parseInTurns(
   return reader.issue === undefined ? { value } : { issue: reader.issue }
 }
 
-/** Once `issue` is set, the values that its methods answer mean nothing. */
+/** Once `issue` is set, the values that its methods return mean nothing. */
 class EnvelopeReader {
   readonly text: string
   readonly scanner: Scanner
@@ -127,7 +133,8 @@ class EnvelopeReader {
     }
     if (shape.kind === "unread") return this.unread()
     const isText = shape.kind === "text"
-    const longest = isText ? this.bounds?.textLength : this.limitOf(this.bounds?.values)
+    const isRefused = this.bounds !== undefined && !isText && shape.kind !== "plain"
+    const longest = isText ? this.bounds?.textLength : isRefused ? MAX_MISPLACED : this.limitOf(this.bounds?.values)
     const maxDepth = isText ? MAX_DEPTH : MAX_DEPTH - this.path.length
     let isWhole = this.scanner.scan(this.at, maxDepth, this.path, longest)
     while (isWhole === undefined) {
@@ -141,12 +148,14 @@ class EnvelopeReader {
     }
     this.at = this.scanner.end
     const compact = this.scanner.compact
-    if (isText) return JsonText.trusted(detach(compact, this.text.length))
+    if (isText) {
+      return JsonText.trusted(this.bounds?.keepsWhole === true ? compact : detach(compact, this.text.length))
+    }
     this.valuesLength += compact.length
     if (this.valuesLength > this.limitOf(this.bounds?.values)) {
       return this.refuse(this.bounds!.values!, this.limitOf(this.bounds!.values))
     }
-    if (this.bounds !== undefined && shape.kind !== "plain") {
+    if (isRefused) {
       if (opening === "{") return {}
       if (opening === "[") return []
       if (shape.kind !== "scalar" && compact.length > MAX_MISPLACED) return ""
@@ -220,7 +229,7 @@ class EnvelopeReader {
     return name
   }
 
-  /** Steps behind so many characters and white space, and over a character if it stands there. */
+  /** Skips so many characters and white space, and then this character if it is next. */
   step(character: string, skipped = 1): boolean {
     this.at = spaceEnd(this.text, this.at + skipped)
     if (this.text.charAt(this.at) !== character) return false
@@ -245,4 +254,36 @@ class EnvelopeReader {
     this.issue = syntaxFault(this.text, at, expected, pointerTo(this.path))
     return ""
   }
+}
+
+/** Validates one JSON value by RFC 8259, without duplicate names and with at most 100 levels, and compacts it. */
+export const scan = (text: string): Parsed<JsonText> => {
+  const surrogate = loneSurrogate(text)
+  if (surrogate !== -1) return { issue: surrogateIssue(text, surrogate) }
+  const scanner = new Scanner(text)
+  if (!scanner.scan(0, MAX_DEPTH, [])) return { issue: scanner.issue! }
+  const rest = spaceEnd(text, scanner.end)
+  if (rest < text.length) return { issue: syntaxFault(text, rest, "end", "") }
+  return { value: JsonText.trusted(detach(scanner.compact, text.length)) }
+}
+
+/** Like `scan`, for texts that must hold an object. */
+export const scanObject = (text: string): Parsed<JsonText> => {
+  const scanned = scan(text)
+  if (scanned.issue !== undefined || scanned.value.text.startsWith("{")) return scanned
+  return { issue: { code: "invalid_request", pointer: "", message: "A JSON object is expected here: {…}." } }
+}
+
+const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
+
+/** The offset of the first lone surrogate, or -1. */
+const loneSurrogate = (text: string): number => (text.isWellFormed() ? -1 : text.search(LONE))
+
+/** The issue of a lone surrogate, or of the fault before it. */
+const surrogateIssue = (text: string, at: number): JsonIssue => {
+  // A control character in its place stops the scanner there, which then knows the pointer.
+  const scanner = new Scanner(text.slice(0, at) + "\u0001")
+  if (scanner.scan(0, MAX_DEPTH, [])) return syntaxFault(text, at, "end", "")
+  const issue = scanner.issue!
+  return issue.code === "invalid_json" ? syntaxFault(text, at, "string", issue.pointer) : issue
 }

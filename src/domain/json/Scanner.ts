@@ -1,8 +1,6 @@
-import { flat } from "./Detach.ts"
-import { decodeString } from "./Strings.ts"
-import { pointerTo, type JsonIssue } from "./JsonIssue.ts"
-import { literalEnd, numberEnd, stringEnd } from "./Lexemes.ts"
-import { duplicateName, syntaxFault, tooDeep, type Expected } from "./ScanFaults.ts"
+import { flat } from "./JsonText.ts"
+import { decodeString, literalEnd, numberEnd, stringEnd } from "./Lexemes.ts"
+import { duplicateName, pointerTo, syntaxFault, tooDeep, type Expected, type JsonIssue } from "./JsonIssue.ts"
 
 /** How many containers may be open at once. */
 export const MAX_DEPTH = 100
@@ -17,10 +15,10 @@ const OPEN_ARRAY = 91
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-/** How many pieces are put together at once: each takes several times its length in memory until then. */
+/** How many pieces are joined at once: until then each takes several times its length in memory. */
 const PIECES = 4096
 
-// One frame for each open container. Shared by all scans: none calls out, and one that pauses takes its frames along.
+// One frame for each open container, shared by all scans: a scan that pauses saves its frames.
 const closers = new Uint8Array(MAX_DEPTH)
 const counts = new Int32Array(MAX_DEPTH)
 const crowded = new Uint8Array(MAX_DEPTH)
@@ -28,7 +26,7 @@ const lastName = new Int32Array(MAX_DEPTH)
 const names = new Int32Array(MAX_DEPTH * FEW)
 const hashes = new Int32Array(MAX_DEPTH * FEW)
 
-/** Where a scan stopped to go on later, and its frames. */
+/** Where a scan paused, and its frames. */
 interface Pause {
   readonly depth: number
   readonly frames: ReadonlyArray<readonly [live: Numbers, kept: Numbers]>
@@ -63,8 +61,8 @@ export class Scanner {
 
   /**
    * Scans the value at an offset: true when it is whole, false where it is not acceptable (see `issue`), undefined for a
-   * pause, after which `resume` goes on. Behind `maxLength` characters names are no longer compared: who gives one refuses
-   * longer values, whatever they hold.
+   * pause, after which `resume` goes on. Behind `maxLength` characters names are no longer compared: callers that give one refuse
+   * longer values anyway.
    */
   scan(
     start: number,
@@ -82,7 +80,7 @@ export class Scanner {
     return this.advance(start, 0)
   }
 
-  /** Goes on behind a pause; answers as {@link scan} does. */
+  /** Continues after a pause, with the same results as {@link scan}. */
   resume(): boolean | undefined {
     const { depth, frames } = this.paused!
     this.paused = undefined

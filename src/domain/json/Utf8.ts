@@ -1,11 +1,12 @@
+import type { Turns } from "../Turns.ts"
 import type { Parsed } from "./JsonIssue.ts"
 
-// A BOM is kept, so that the scanner refuses it like any other character outside the grammar.
+// A byte order mark is kept, so that the scanner refuses it like any other character outside the grammar.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(16384)
 
-/** The encodings other than UTF-8 that a text shows at its start (RFC 4627 section 3), by mark or by its zero bytes. */
+/** The encoding of a text that is not UTF-8, by its byte order mark or its zero bytes (RFC 4627 section 3). */
 const otherEncoding = ([first, second, third, fourth]: Uint8Array): "UTF-16" | "UTF-32" | undefined => {
   if (second === undefined) return undefined
   const isLittle = first === 0xff && second === 0xfe
@@ -19,11 +20,11 @@ const otherEncoding = ([first, second, third, fourth]: Uint8Array): "UTF-16" | "
 export const hasByteOrderMark = (bytes: Uint8Array): boolean =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
-/** Why a text cannot be JSON by the way it begins, with the way out; `what` is the sentence's subject. */
+/** Why a text cannot be JSON by its first bytes, with the remedy. `what` is the subject of the sentence. */
 export const startFault = (bytes: Uint8Array, what: string): string | undefined => {
   if (hasByteOrderMark(bytes)) {
     return bytes.length === 3
-      ? `${what} is empty: it holds a byte order mark and nothing else.`
+      ? `${what} is empty: it only has a byte order mark.`
       : `${what} begins with a byte order mark. Send it without one.`
   }
   const encoding = otherEncoding(bytes)
@@ -40,6 +41,40 @@ export const decodeUtf8 = (bytes: Uint8Array): Parsed<string> => {
       `The body is not valid UTF-8: see the byte at offset ${firstIllFormed(bytes)}. Send JSON as UTF-8.`
     return { issue: { code: "invalid_json", pointer: "", message } }
   }
+}
+
+/** Freeing fewer bytes is not worth its cost. */
+const leastReleased = 65_536
+
+/**
+ * Frees the memory of many bytes that are no longer needed, and leaves them empty. Otherwise they would stay in memory until
+ * the next garbage collection, together with what is made from them.
+ */
+export const release = ({ buffer, byteLength, byteOffset }: Uint8Array): void => {
+  if (byteLength < leastReleased || byteOffset > 0 || !(buffer instanceof ArrayBuffer)) return
+  // A body of unknown length leaves up to half of its buffer empty; shared buffers are divided into smaller parts.
+  if (buffer.byteLength <= 2 * byteLength) buffer.transfer(0)
+}
+
+/** {@link decodeUtf8}, which also frees the bytes, so that bytes and text are not both in memory. */
+export const takeUtf8 = (bytes: Uint8Array): Parsed<string> => {
+  const decoded = decodeUtf8(bytes)
+  if (decoded.issue === undefined) release(bytes)
+  return decoded
+}
+
+/** In bytes: texts above this size are decoded in their own turn of the event loop. */
+const turnBytes = 2_097_152
+
+/** {@link takeUtf8} with pauses, for bytes that may be many. */
+export function* takeUtf8InTurns(bytes: Uint8Array): Turns<Parsed<string>> {
+  if (bytes.length <= turnBytes) return takeUtf8(bytes)
+  // After a socket event, one pause may end before anything else has run.
+  yield
+  yield
+  const decoded = takeUtf8(bytes)
+  yield
+  return decoded
 }
 
 /** The UTF-8 length of a text without lone surrogates. */

@@ -1,101 +1,153 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Email } from "../../domain/Account.ts"
-import type { RateLimited, Unavailable } from "../../domain/Problem.ts"
-import { Settings } from "../Config.ts"
+import { signInTokenOf, type Email } from "../../domain/Account.ts"
+import { invalidToken, notASignInToken } from "../../domain/Problem.ts"
+import { Settings } from "../config/Settings.ts"
+import { Keys } from "../keys/Keys.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
-import { transact } from "../sql/SqlFailure.ts"
-import { Tokens } from "../Tokens.ts"
-import { AccountsRepo } from "./AccountsRepo.ts"
-import { Owners } from "./Owners.ts"
-import { mailLimits } from "./SignInLimits.ts"
+import { makePrune } from "../sql/Prune.ts"
+import { refine, transact } from "../sql/SqlFailure.ts"
+import { traced } from "../telemetry/Traced.ts"
+import { Accounts } from "./Accounts.ts"
 import { noAccountMail, signInMail } from "./SignInMail.ts"
-import { SignInThrottle } from "./SignInThrottle.ts"
+import { mailLimits, SignInThrottle, tryLimits } from "./SignInThrottle.ts"
+import { Tokens } from "./Tokens.ts"
 
-/** A link that was made. Its token belongs in the mail; in an answer only while the service is for its machine alone. */
-export interface SentLink {
+/** A link that was created. Its token belongs in the mail; in a response only in local mode. */
+interface SentLink {
   readonly expires_at: string
   readonly token: string
 }
 
-/** The browser that a sign-in began in: its secret, the code to be typed there, and where it goes from there. */
-export interface AskingBrowser {
+/** The browser that a sign-in began in: its secret, the code to type there, and the path it continues to. */
+interface AskingBrowser {
   readonly browser: string
   readonly code: string
   readonly returnTo: string
 }
 
-/** The text whose hash a code is kept as: with the browser's secret, as six digits alone could be guessed from it. */
+interface Asked {
+  readonly email: Email
+  readonly ip: string
+  readonly asking?: AskingBrowser
+}
+
+/** The text whose hash is stored for a code. It includes the browser's secret, because six digits alone can be guessed. */
 export const codeText = (browser: string, code: string): string => `${browser}:${code}`
 
-/** Sends sign-in mails: the one way to do so, whoever asks. */
-export class SignInLinks extends Context.Service<
-  SignInLinks,
-  {
+/** Links to sign in with, mailed to a person's address. The first sign-in creates the account. */
+export class SignInLinks extends Context.Service<SignInLinks>()("agent-memory/server/accounts/SignInLinks", {
+  make: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const accounts = yield* Accounts
+    const throttle = yield* SignInThrottle
+    const keys = yield* Keys
+    const mails = yield* MailQueue
+    const tokens = yield* Tokens
+    const { baseUrl, limits } = yield* Settings
+    const minutes = limits.magicLinkMinutes
+
+    /** Stores a link and expires the address's earlier ones. Returns when it expires. */
+    const insert = traced("SignInLinks.insert")(function* (hash: Uint8Array, { asking, email }: Asked) {
+      const browserHash = asking === undefined ? null : yield* tokens.hash(asking.browser)
+      const codeHash = asking === undefined ? null : yield* tokens.hash(codeText(asking.browser, asking.code))
+      const inserted = yield* sql<{ expires_at: Date }>`
+        WITH clock AS MATERIALIZED (SELECT memory_now() AS now), replaced AS (
+          UPDATE magic_links
+          SET used_at = clock.now, replaced_at = clock.now
+          FROM clock
+          WHERE email = ${email} AND used_at IS NULL AND magic_links.expires_at > clock.now
+        )
+        INSERT INTO magic_links (hash, email, created_at, expires_at, browser_hash, code_hash, return_to)
+        SELECT ${hash}, ${email}, clock.now, clock.now + ${minutes}::int * interval '1 minute',
+          ${browserHash}::bytea, ${codeHash}::bytea, ${asking?.returnTo ?? null}::text
+        FROM clock
+        RETURNING expires_at
+      `
+      return inserted[0]!.expires_at.toISOString()
+    }, refine)
+
+    // The limits of an address serialise its mails, so that of two links exactly one replaces the other.
+    const store = Effect.fnUntraced(function* (asked: Asked, token: string) {
+      yield* throttle.spend(mailLimits(limits, asked))
+      return yield* insert(yield* tokens.hash(token), asked)
+    }, transact(sql))
+
     /**
-     * Sends a link, and to whoever asked in a browser a code. Known and unknown addresses are treated alike: one that may
-     * have no account gets a mail that says so.
+     * Sends a link, and a code if a browser asked. Known and unknown addresses are treated alike; an address that may have no
+     * account gets a mail that says so. Whether the mail arrives is not reported.
      */
-    readonly send: (input: {
-      readonly email: Email
-      readonly ip: string
-      readonly asking?: AskingBrowser
-    }) => Effect.Effect<SentLink, RateLimited | Unavailable>
-  }
->()("agent-memory/server/accounts/SignInLinks") {
-  static readonly layerNoDeps = Layer.effect(
-    SignInLinks,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const repo = yield* AccountsRepo
-      const owners = yield* Owners
-      const throttle = yield* SignInThrottle
-      const mails = yield* MailQueue
-      const tokens = yield* Tokens
-      const { baseUrl, limits } = yield* Settings
-      const minutes = limits.magicLinkMinutes
-
-      const kept = ({ browser, code, returnTo }: AskingBrowser) =>
-        Effect.all({
-          browser_hash: tokens.hash(browser),
-          code_hash: tokens.hash(codeText(browser, code)),
-          return_to: Effect.succeed(returnTo)
-        })
-
-      interface Asked {
-        readonly email: Email
-        readonly ip: string
-        readonly asking?: AskingBrowser
-      }
-
-      // Of two mails to one address the limits let one be kept after the other, so that exactly one replaces the other.
-      const keep = Effect.fnUntraced(function* ({ asking, email, ip }: Asked, token: string) {
-        yield* throttle.spend(mailLimits(limits, { email, ip }))
-        return yield* repo.insertLink({
-          hash: yield* tokens.hash(token),
-          email,
-          minutes,
-          ...(asking === undefined ? { browser_hash: null, code_hash: null, return_to: null } : yield* kept(asking))
-        })
-      }, transact(sql))
-
-      const send = Effect.fn("SignInLinks.send")(function* (asked: Asked) {
-        yield* mails.room
-        const token = yield* tokens.secret
-        const expires_at = yield* keep(asked, token)
-        const to = asked.email
-        const mail = (yield* owners.maySignIn(to))
-          ? signInMail({ to, baseUrl, token, minutes, code: asked.asking?.code })
-          : noAccountMail({ to, baseUrl })
-        yield* mails.offer(mail)
-        return { expires_at, token }
-      })
-
-      return SignInLinks.of({ send })
+    const send = traced("SignInLinks.send")(function* (asked: Asked) {
+      yield* mails.room
+      const token = yield* tokens.secret
+      const expires_at = yield* store(asked, token)
+      const to = asked.email
+      const mail = (yield* accounts.maySignIn(to))
+        ? signInMail({ to, baseUrl, token, minutes, code: asked.asking?.code })
+        : noAccountMail({ to, baseUrl })
+      yield* mails.offer(mail)
+      const sent: SentLink = { expires_at, token }
+      return sent
     })
-  )
 
-  static readonly layer = SignInLinks.layerNoDeps.pipe(
-    Layer.provide([AccountsRepo.layer, Owners.layer, SignInThrottle.layer, MailQueue.layer, Tokens.layer])
-  )
+    /** The address that an unspent link would sign in. Spends nothing. */
+    const find = traced("SignInLinks.find")(function* (token: string) {
+      const found = yield* sql<{ email: Email; expires_at: Date }>`
+        SELECT email, expires_at
+        FROM magic_links
+        WHERE hash = ${yield* tokens.hash(token)} AND browser_hash IS NULL AND used_at IS NULL
+          AND expires_at > memory_now()
+      `
+      return Option.fromUndefinedOr(found[0])
+    }, refine)
+
+    /** Whether a later mail to its address replaced a link. */
+    const isReplaced = traced("SignInLinks.isReplaced")(function* (token: string) {
+      const found = yield* sql`
+        SELECT FROM magic_links
+        WHERE hash = ${yield* tokens.hash(token)} AND replaced_at IS NOT NULL AND expires_at > memory_now()
+      `
+      return found.length > 0
+    }, refine)
+
+    const spendLink = traced("SignInLinks.spendLink")(function* (hash: Uint8Array) {
+      const spent = yield* sql<{ email: Email; day: string }>`
+        UPDATE magic_links
+        SET used_at = memory_now()
+        WHERE hash = ${hash} AND browser_hash IS NULL AND used_at IS NULL AND expires_at > memory_now()
+        RETURNING email, to_char(used_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
+      `
+      return Option.fromUndefinedOr(spent[0])
+    }, refine)
+
+    const spend = Effect.fnUntraced(function* (token: string) {
+      const link = yield* spendLink(yield* tokens.hash(token))
+      if (Option.isNone(link) || !(yield* accounts.maySignIn(link.value.email))) return yield* invalidToken()
+      const account_id = yield* accounts.findOrCreate(link.value.email)
+      const { api_key } = yield* keys.issue(account_id, `magic link ${link.value.day}`)
+      return { api_key, account_id }
+    }, transact(sql))
+
+    /** Spends a link that no browser asked for, and returns a new key. Of concurrent attempts exactly one succeeds. */
+    const verify = traced("SignInLinks.verify")(function* (input: { readonly token: string; readonly ip: string }) {
+      yield* throttle.spend(tryLimits(limits, input.ip))
+      const token = signInTokenOf(input.token)
+      return yield* Option.isNone(token) ? notASignInToken() : spend(token.value)
+    })
+
+    const pruneLinks = makePrune(sql, "SignInLinks", {
+      table: "magic_links",
+      key: "hash",
+      due: sql`expires_at <= (SELECT memory_now())`,
+      oldest: "expires_at"
+    })
+
+    /** Removes at most `rows` expired links and as many full buckets. Returns how many. */
+    const prune = (rows: number) =>
+      Effect.zipWith(pruneLinks(rows), throttle.prune(rows), (links, buckets) => links + buckets)
+
+    return { send, find, isReplaced, verify, prune }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }

@@ -1,9 +1,9 @@
 import { Context } from "effect"
 
 /**
- * What a large body or answer must move at least: 100,000 bytes a second, after 5 seconds. Whoever is slower holds what
- * others wait for. An answer's reader may be silent for longer, as what the system has buffered hides its progress.
- * `grace` and `most` are in milliseconds.
+ * The minimum rate of a large body or response, because slower ones hold room that others wait for: 100,000 bytes per second,
+ * after 5 seconds. A response can pause longer, because the system's buffers hide its progress. `grace` and `most` are in
+ * milliseconds.
  */
 export const LeastPace = Context.Reference<{
   readonly bytesPerSecond: number
@@ -17,18 +17,18 @@ export const LeastPace = Context.Reference<{
   })
 })
 
-/** How long one transfer may still take before it is too slow. */
+/** The time that is left until a transfer is too slow. */
 export interface Pace {
-  /** So many bytes moved. */
+  /** Counts transferred bytes. */
   readonly moved: (bytes: number) => void
-  /** The transfer waits for the service, which is not counted, until `resume`. */
+  /** Stops the clock until `resume`, while the transfer waits for the service. */
   readonly pause: () => void
   readonly resume: () => void
-  /** Milliseconds until it is too slow, if nothing moves until then. */
+  /** In milliseconds: until the transfer is too slow, if no more bytes are transferred. */
   readonly left: () => number
 }
 
-/** Begins with `grace`; each byte gives the time that it may take, up to `most` in advance. */
+/** Starts with `grace`. Each byte adds the time that it may take, up to `most` in advance. */
 export const startPace = (
   bytesPerSecond: number,
   { grace, most }: { readonly grace: number; readonly most: number }

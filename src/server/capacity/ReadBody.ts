@@ -1,16 +1,19 @@
 import { IncomingMessage } from "node:http"
-import { ByteSize, Context, Data, Effect, type Exit, type Scope } from "effect"
+import { finished } from "node:stream"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import { ByteSize, Context, Data, Effect, Scope } from "effect"
 import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { release } from "../../domain/json/Utf8.ts"
 import { LeastPace, startPace } from "./Pace.ts"
-import { Busy, type Holding } from "./Room.ts"
+import { Busy, type Holding, type Room } from "./Room.ts"
+import type { Capacity } from "./Capacity.ts"
 
-/** The body is over the limit, ended early, or did not come in time. */
+/** The body is too large, ended early, or did not arrive in time. */
 export class BodyFault extends Data.TaggedError("BodyFault")<{ readonly fault: "too large" | "incomplete" | "late" }> {}
 
 /**
- * In milliseconds: how long a large body waits for its turn, how long any may pause between two pieces, and how long all of
- * it may take. They are shorter than what the server gives a silent connection and a request, after which nobody could be
- * answered any more.
+ * In milliseconds: how long a large body waits for its turn, how long any body may pause between two pieces, and how long it
+ * may take in all. They are shorter than the server's timeouts, after which no response could be sent.
  */
 export const BodyTimes = Context.Reference<{
   readonly turn: number
@@ -20,26 +23,57 @@ export const BodyTimes = Context.Reference<{
   defaultValue: () => ({ turn: 15_000, silence: 15_000, whole: 40_000 })
 })
 
-/** Up to so many bytes a body is a small one, which takes no room. */
+/** In bytes: the maximum size of a small body, which takes no room. */
 const smallBytes = 65_536
 
-/** Room for a large body is asked for by pieces, as they arrive. */
+/** Room for a large body is taken in pieces, as they arrive. */
 const pieceBytes = 262_144
 
-type Step = Exit.Exit<ArrayBuffer, HttpServerError.HttpServerError> | "full" | "late"
+type Step = "whole" | "incomplete" | "full" | "too large" | "late"
 
 const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
   error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
 
-/** The room of the account that sends a body: a part of its share for at most so many bytes. */
+/** Joins the bytes of a body as they arrive, because copying many at once would block other requests. */
+class Arriving {
+  length = 0
+  private readonly limit: number
+  private room: Uint8Array
+
+  constructor(announced: number, limit: number) {
+    this.limit = limit
+    this.room = Buffer.allocUnsafeSlow(Math.min(announced === 0 ? smallBytes : announced, limit))
+  }
+
+  /** Returns false if the chunk would exceed the limit. */
+  add(chunk: Uint8Array): boolean {
+    const length = this.length + chunk.length
+    if (length > this.limit) return false
+    if (length > this.room.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(this.limit, Math.max(2 * this.room.length, length)))
+      larger.set(this.bytes())
+      release(this.room)
+      this.room = larger
+    }
+    this.room.set(chunk, this.length)
+    this.length = length
+    return true
+  }
+
+  bytes(): Uint8Array {
+    return this.room.subarray(0, this.length)
+  }
+}
+
+/** Claims a part of the account's share for a body of at most `most` bytes. */
 export type ClaimRoom = (most: number) => Effect.Effect<Holding, Busy, Scope.Scope>
 
 /**
- * Reads a body whole. Before more of it than 64 KB is in memory, `claim` waits for its turn within the account's share: for
- * the bytes that its head announces, or for `limit`. Room that all accounts share is taken as the bytes arrive, so that what
- * is only announced keeps nobody out. What has no room yet stays with its sender. The scope holds the room.
+ * Reads a whole body. Before more than 64 KB of it are in memory, `claim` waits for a part of the account's share, for the
+ * announced bytes or `limit`. The whole room is only taken as the bytes arrive, so that an announcement alone blocks no other
+ * account. Until there is room, the rest of the body is not read. The scope holds the room.
  */
-export const readBody = Effect.fnUntraced(function* (
+const readBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
   claim?: ClaimRoom
@@ -49,61 +83,68 @@ export const readBody = Effect.fnUntraced(function* (
   const announced = Number(request.headers["content-length"] ?? 0)
   let holding = claim !== undefined && announced > smallBytes ? yield* claim(announced) : undefined
   let isLarge = announced > smallBytes
-  const whole = request.arrayBuffer.pipe(Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)))
-  // Where no socket is behind the request, as in tests without a server, there is no sender to look after.
-  if (!(request.source instanceof IncomingMessage)) return yield* bytesOf(whole)
+  // Requests without a socket, as in tests without a server, need no timeouts.
+  if (!(request.source instanceof IncomingMessage)) return yield* bytesOf(request, limit)
   const { source } = request
+  // The sender waits for this before it sends the body (RFC 9110 section 10.1.1).
+  if (request.headers["expect"]?.toLowerCase() === "100-continue") {
+    yield* Effect.sync(() => NodeHttpServerRequest.toServerResponse(request).writeContinue())
+  }
 
-  let bytes = 0
+  const body = new Arriving(announced, limit)
   let allowed = claim === undefined ? limit : smallBytes
   let latest = performance.now()
   const end = latest + times.whole
   const pace = startPace(bytesPerSecond, allowance)
-  // To interrupt the framework's reading breaks the connection, which still has to carry a refusal. It ends by itself when
-  // the body or the connection does.
-  const reading = yield* Effect.forkDetach(whole, { startImmediately: true })
 
   const step = Effect.callback<Step>((resume) => {
     let timer: NodeJS.Timeout
     const stop = () => {
       clearTimeout(timer)
-      source.off("data", count)
+      source.off("data", take)
+      unwatch()
     }
     const reach = (step: Step) => {
       stop()
       resume(Effect.succeed(step))
     }
+    const unwatch = finished(source, { readable: true, writable: false }, (error) =>
+      reach(error == null ? "whole" : "incomplete")
+    )
     const look = () => {
       const now = performance.now()
       const left = Math.min(latest + times.silence - now, end - now, isLarge ? pace.left() : Number.POSITIVE_INFINITY)
       if (left > 0) timer = setTimeout(look, left)
       else reach("late")
     }
-    const count = (chunk: Uint8Array) => {
-      bytes += chunk.length
+    const take = (chunk: Uint8Array) => {
       latest = performance.now()
       pace.moved(chunk.length)
-      if (bytes <= allowed) return
+      if (!body.add(chunk)) return reach("too large")
+      if (body.length <= allowed) return
       source.pause()
       reach("full")
     }
     look()
-    source.on("data", count)
-    reading.addObserver(reach)
+    source.on("data", take)
     return Effect.sync(stop)
   })
 
   while (true) {
     const reached = yield* step
-    if (reached === "late") return yield* new BodyFault({ fault: "late" })
+    if (reached === "whole") {
+      if (holding !== undefined) yield* holding.shrink(body.length)
+      return body.bytes()
+    }
     if (reached !== "full") {
-      if (holding !== undefined) yield* holding.shrink(bytes)
-      return yield* bytesOf(reached)
+      // The rest is discarded, but the sender may only read the response once it has sent all of it.
+      source.resume()
+      return yield* new BodyFault({ fault: reached })
     }
     pace.pause()
     isLarge = true
     holding ??= yield* claim!(limit)
-    allowed = bytes + pieceBytes
+    allowed = body.length + pieceBytes
     yield* holding.grow(allowed).pipe(
       Effect.timeoutOrElse({
         duration: Math.max(0, end - performance.now()),
@@ -116,15 +157,53 @@ export const readBody = Effect.fnUntraced(function* (
   }
 })
 
-/** {@link readBody} for the body of nobody in particular, whose `limit` is small: it takes no room. */
+/** A small body that has arrived completely, as most have by the time of admission; undefined for any other. */
+export const arrivedBody = ({ headers, source }: HttpServerRequest.HttpServerRequest): Uint8Array | undefined => {
+  if (!(source instanceof IncomingMessage) || !source.complete) return undefined
+  const { "content-length": announced, "transfer-encoding": encoding } = headers
+  const length = encoding === undefined ? Number(announced ?? 0) : Number.NaN
+  if (length === 0) return new Uint8Array()
+  return length <= smallBytes && source.readableLength === length ? (source.read(length) as Buffer) : undefined
+}
+
+/** {@link readBody} for anonymous bodies with a small `limit`, which take no room. */
 export const readSmallBody = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number
 ): Effect.Effect<Uint8Array, BodyFault> =>
   readBody(request, limit).pipe(Effect.catchTag("Busy", Effect.die), Effect.scoped)
 
-const bytesOf = <R>(reading: Effect.Effect<ArrayBuffer, HttpServerError.HttpServerError, R>) =>
-  reading.pipe(
+const bytesOf = ({ arrayBuffer }: HttpServerRequest.HttpServerRequest, limit: number) =>
+  arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
     Effect.map((buffer) => new Uint8Array(buffer)),
     Effect.mapError((error) => new BodyFault({ fault: isTooLarge(error) ? "too large" : "incomplete" }))
   )
+
+/** The sender of a body. */
+export interface Sender {
+  readonly accountId: string
+  /** The id of the key, connection or link that it is sent with. */
+  readonly id: string
+}
+
+const hasArrived = ({ source }: HttpServerRequest.HttpServerRequest): boolean =>
+  source instanceof IncomingMessage && source.complete
+
+/**
+ * Reads a whole body, within the limits of concurrent bodies for its sender and account. A body that has arrived already needs
+ * no turn. The scope holds the body's room, and should last until the body is no longer used.
+ */
+export const readSharedBody = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number,
+  sender: Sender,
+  room: Room,
+  { senders, unfinished }: Capacity["Service"]
+): Effect.Effect<Uint8Array, BodyFault | Busy, Scope.Scope> => {
+  const read = readBody(request, limit, (most) => room.claim(sender.accountId, most))
+  if (hasArrived(request)) return read
+  // A sender waits for its own turn first, so that a busy one does not use up its account's.
+  const turns = Effect.andThen(senders.take(sender.id, 1), unfinished.take(sender.accountId, 1))
+  return Effect.acquireUseRelease(Scope.make(), (turn) => Effect.andThen(Scope.provide(turns, turn), read), Scope.close)
+}

@@ -1,36 +1,36 @@
 import { Data, Effect, type Duration, type Scope } from "effect"
 
-/** There was no room in time: the account's own share was used up, or all that is there for everybody. */
+/** There was no room in time: the account's share or the whole room was used up. */
 export class Busy extends Data.TaggedError("Busy")<{ readonly share: "account" | "service" }> {}
 
-/** A part of a room, held until the scope it was taken in closes. */
+/** A part of a room, held until its scope closes. */
 export interface Holding {
-  /** Uses `amount` in all, of what was claimed. Waits for room, which ends with `Busy` when there is none in time. */
+  /** Uses `amount` in all of what was claimed. Waits for room, and fails with `Busy` if there is none in time. */
   readonly grow: (amount: number) => Effect.Effect<void, Busy>
-  /** Gives back what is beyond `amount`. */
+  /** Returns all but `amount`. */
   readonly shrink: (amount: number) => Effect.Effect<void>
 }
 
 /**
- * What the service has only so much of, such as memory, shared so that no account can take it all. Amounts are in bytes,
- * or whatever `total` is in. Three rules hold:
+ * A limited resource, such as memory, shared so that no account can take all of it. Amounts are in the unit of `total`, such
+ * as bytes. Three rules apply:
  *
- * - One account never has more than `perAccount`; whoever asks for more than that at once gets as much.
- * - One account never uses more than it leaves free for all others, so that there is some room for who comes next. Whoever
- *   has none may have the last one, so that all of what is counted by ones is used.
- * - Requests of one account are served in order; those of other accounts don't wait for them.
+ * - An account never has more than `perAccount`. A larger request gets `perAccount`.
+ * - An account never uses more than it leaves free for all others, so that there is room for the next one. An account that
+ *   has nothing can take the last unit.
+ * - Requests of an account are served in order; those of other accounts do not wait for them.
  *
- * Whoever finds no room waits for as long as `patience`, and then fails with {@link Busy}. Take from rooms in one order
- * only (bodies, imports, workspaces, answers): who holds one room may wait for a later one, never for an earlier one.
+ * A request that finds no room waits for at most `patience`, and then fails with {@link Busy}. To avoid deadlocks, take from
+ * rooms in one order only (bodies, imports, workspaces, answers).
  */
 export interface Room {
   /** Holds `amount` until the scope closes. */
   readonly take: (accountId: string, amount: number) => Effect.Effect<Holding, Busy, Scope.Scope>
-  /** Holds `most` of the account's own share; what of it is used for all to share is told with `grow`. */
+  /** Holds `most` of the account's share. `grow` takes what is used of it from the whole room. */
   readonly claim: (accountId: string, most: number) => Effect.Effect<Holding, Busy, Scope.Scope>
-  /** Holds `amount` without asking, for what is there already. */
+  /** Holds `amount` without waiting, for what is in memory already. */
   readonly count: (accountId: string, amount: number) => Effect.Effect<Holding, never, Scope.Scope>
-  /** Why there is no room for `amount` at once; undefined where there is. */
+  /** Why there is no room for `amount` now; undefined if there is. */
   readonly lacks: (accountId: string, amount: number) => Busy | undefined
 }
 
@@ -54,7 +54,7 @@ interface Waiter {
   readonly wake: () => void
 }
 
-/** A room for `total`, of which one account has `perAccount` at most. */
+/** Creates a room. */
 export const makeRoom = (options: {
   readonly total: number
   readonly perAccount: number
@@ -63,9 +63,9 @@ export const makeRoom = (options: {
   const { patience, perAccount, total } = options
   const accounts = new Map<string, Account>()
   const waiting = new Set<Waiter>()
-  /** Parts that are used in part, oldest first. */
+  /** Parts of which only some is used, oldest first. */
   const growing = new Set<Part>()
-  /** The one part that may grow as it needs, until it is closed. */
+  /** The part that can grow without limit until it is closed. */
   let favored: Part | undefined
   let used = 0
 
@@ -94,7 +94,7 @@ export const makeRoom = (options: {
   const grows = (part: Part, amount: number): boolean => {
     const more = amount - part.used
     if (!hasRoom(part.account, more)) {
-      // Were the oldest to wait too, parts that are all half there could wait for one another.
+      // If the oldest waited, too, incomplete parts could wait for each other forever.
       favored ??= growing.values().next().value
       if (part !== favored) return false
     }
@@ -141,7 +141,7 @@ export const makeRoom = (options: {
     serveWaiting()
   }
 
-  /** Holds nothing yet: whatever ends the waiting for more, the scope gives back what was granted by then. */
+  /** Opens an empty part. The scope returns what was granted, however the wait for more ends. */
   const openScoped = (accountId: string) =>
     Effect.acquireRelease(
       Effect.sync(() => open(accountId)),

@@ -1,7 +1,7 @@
 import { Option, Redacted } from "effect"
-import { parseNetwork } from "../http/ClientIp.ts"
-import { databaseUrlFault } from "./DatabaseUrl.ts"
-import { parametersFault } from "./UrlParameters.ts"
+import { parseNetwork } from "./ClientIp.ts"
+
+import { databaseUrlFault, parametersFault } from "./UrlParameters.ts"
 import { choice, integer, list, parseUrl, secretUrl, setting } from "./Setting.ts"
 
 const isPercentEncoding = (text: string): boolean => /^(?:[^%]|%[0-9a-f]{2})*$/i.test(text)
@@ -19,18 +19,18 @@ const parseOrigin = (text: string): Option.Option<string> =>
 const isHost = (text: string): boolean => /^[A-Za-z0-9.:_-]+$/.test(text)
 const fromAddress = /^(?:[^<>\r\n"]*<[^\s<>@"]+@[^\s<>@"]+>|[^\s<>@"]+@[^\s<>@"]+)$/
 
-/** Where the service is reached. */
+/** Where the service listens, and its public address. */
 export const addressSettings = {
-  port: integer("PORT", 3000, [0, 65_535], { meaning: "The port to listen on; `0` takes a free one." }),
+  port: integer("PORT", 3000, [0, 65_535], { meaning: "The port to listen on; `0` picks a free one." }),
   host: setting("HOST", {
-    meaning: "The address to listen on; `0.0.0.0` listens on all of the machine's.",
+    meaning: "The address to listen on; `0.0.0.0` means all addresses of the machine.",
     parse: Option.liftPredicate(isHost),
     expected: "a host name or an IP address to listen on, like 127.0.0.1 or 0.0.0.0",
     unset: "127.0.0.1"
   }),
   baseUrl: setting("BASE_URL", {
     meaning:
-      "The public origin. Every address that is given out is built from it, never from what a request says. One that others reach needs `SMTP_URL`.",
+      "The public origin. All URLs that the service gives out start with it, whatever a request says. If it is not on this machine, `SMTP_URL` is required.",
     otherwise: "`http://localhost:$PORT`",
     parse: (text) => Option.map(parseOrigin(text), Option.some),
     expected: "the public origin without a path, like https://memory.example.com",
@@ -38,32 +38,32 @@ export const addressSettings = {
   })
 }
 
-/** Where data is kept. */
+/** Where data is stored. */
 export const storageSettings = {
   databaseUrl: secretUrl("DATABASE_URL", ["postgres:", "postgresql:"], {
     meaning:
-      "A PostgreSQL 15 or later, encoded in UTF-8. Without it an embedded one keeps its files in `DATA_DIR`. `sslmode` is libpq's: `disable`, `prefer`, `require`, `verify-ca` or `verify-full`, with `sslrootcert`, `sslcert` and `sslkey` as files; `prefer` where it is not said, and `disable` within this machine. `allow`, channel binding, revocation lists and passwords of keys are not supported.",
+      "A PostgreSQL database, version 15 or later, in UTF-8. Without it the service runs an embedded PostgreSQL with its files in `DATA_DIR`. `sslmode` is as in libpq: `disable`, `prefer`, `require`, `verify-ca` or `verify-full`, with `sslrootcert`, `sslcert` and `sslkey` as files. The default is `prefer`, or `disable` for a database on this machine. `allow`, channel binding, revocation lists and encrypted keys are not supported.",
     example: "postgres://user:password@host:5432/database?sslmode=verify-full",
     faultOf: databaseUrlFault
   }),
   dataDir: setting("DATA_DIR", {
     meaning:
-      "The folder of the embedded database, for one process at a time. While the service runs for its own machine alone, also of `local-secret`, whose holder is shown sign-in links and codes; with `DATABASE_URL` of nothing else.",
+      "The folder of the embedded database; only one process can use it at a time. In local mode it also has the file `local-secret`, which gives access to sign-in links and codes.",
     parse: Option.liftPredicate((text: string) => !text.includes("\0")),
     expected: "a folder",
     unset: "./data"
   }),
   redisUrl: secretUrl("REDIS_URL", ["redis:", "rediss:"], {
     meaning:
-      "Keeps the rate limits in Redis. While it is lost, and without it, they are in PostgreSQL; both are exact over several instances.",
+      "Keeps the rate limits in Redis. Without it, or while it cannot be reached, they are kept in PostgreSQL. Both are exact across several instances.",
     example: "redis://user:password@host:6379",
     accepts: isRedisUrl,
     faultOf: (url) => parametersFault(url, {})
   }),
   cacheBytes: integer("CACHE_BYTES", 64 * 1024 * 1024, [0, 1024 ** 4], {
     meaning:
-      "Memory for tables that are read again and again, so that their reads need no query; of the tables of up to 4 MB, those that were not read for the longest go first. `0` keeps none. Reads are exact with any value, over several instances too.",
-    unit: "bytes"
+      "Memory for caching tables that are read often, so that their reads need no query. Tables of up to 4 MB are cached, and the least recently read are dropped first. `0` turns the cache off. Reads are exact with any value, also across several instances.",
+    measure: "bytes"
   })
 }
 
@@ -77,11 +77,11 @@ const smtpParameters = {
   "tls.servername": undefined
 }
 
-/** How the sign-in mails are sent. */
+/** How sign-in mails are sent. */
 export const mailSettings = {
   smtpUrl: secretUrl("SMTP_URL", ["smtp:", "smtps:"], {
     meaning:
-      "The mail server: `smtps:` speaks TLS at once, `smtp:` on another machine has to offer STARTTLS unless the address ends in `?requireTLS=false`. Without it mails are printed to the terminal.",
+      "The mail server: `smtps:` uses TLS from the start, `smtp:` on another machine has to offer STARTTLS unless the URL ends in `?requireTLS=false`. Without it, mails are printed to the terminal.",
     example: "smtps://user:password@mail.example.com",
     faultOf: (url) => parametersFault(url, smtpParameters)
   }),
@@ -98,13 +98,13 @@ export const mailSettings = {
   }),
   mailToStdout: choice("MAIL_TO_STDOUT", ["true", "false"], "false", {
     meaning:
-      "`true` allows a public `BASE_URL` without `SMTP_URL`; mails are printed then, and whoever reads the output can sign in."
+      "`true` allows a public `BASE_URL` without `SMTP_URL`. Mails are then printed, and anyone who can read the output can sign in."
   })
 }
 
 const domain = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/** Who may make an account: anybody, nobody, or who has an address of one of these domains. */
+/** Who can create an account: anyone, no one, or people with an email address of one of these domains. */
 type SignUp = "open" | "closed" | ReadonlyArray<string>
 
 const parseSignUp = (text: string): Option.Option<SignUp> => {
@@ -118,48 +118,49 @@ const parseSignUp = (text: string): Option.Option<SignUp> => {
   )
 }
 
-/** Whom the service listens to, and what it fetches. */
+/** Which callers the service trusts, and what it fetches. */
 export const trustSettings = {
   signUp: setting("SIGN_UP", {
     meaning:
-      "Who may make an account: `open` for anybody, `closed` for nobody, or `domains:a.example,b.example` for e-mail addresses of exactly these domains. Accounts that exist keep signing in; `agent-memory keys create` makes accounts in any case.",
+      "Who can create an account: `open` for anyone, `closed` for no one, or `domains:a.example,b.example` for email addresses of exactly these domains. Existing accounts can always sign in, and `agent-memory keys create` can always create accounts.",
     parse: parseSignUp,
     expected: "open, closed, or domains: and domain names separated by commas, like domains:a.example,b.example",
     unset: "open" as const
   }),
   allowedOrigins: list("ALLOWED_ORIGINS", parseOrigin, {
     meaning:
-      "Further origins whose web pages may call `/mcp`, beside the service's own, those of Claude and ChatGPT, and the person's own machine.",
+      "More origins whose web pages can call `/mcp`, besides the service itself, Claude, ChatGPT and the user's own machine.",
     expected: "origins separated by commas, like https://app.example.com,http://localhost:6274"
   }),
   cimd: choice("CIMD", ["on", "off"], "on", {
-    meaning: "`off` takes no metadata documents as `client_id`, so that the service fetches nothing from elsewhere."
+    meaning:
+      "OAuth Client ID Metadata Documents. `off` refuses URLs as `client_id`, so that the service fetches nothing from other servers."
   }),
   trustedProxies: list("TRUSTED_PROXIES", parseNetwork, {
     meaning:
-      "Proxies whose `X-Forwarded-For` counts. Behind a proxy that is not named here, all callers are one address to the limits.",
+      "Proxies whose `X-Forwarded-For` is trusted. Behind any other proxy, all callers count as one address for the limits.",
     expected: "IP addresses or CIDR blocks separated by commas, like 10.0.0.0/8,::1"
   })
 }
 
-/** What the service tells about itself. */
+/** Logs, metrics and traces. */
 export const telemetrySettings = {
   logLevel: choice("LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "fatal", "none"], "info", {
-    meaning: "The least important lines that are logged."
+    meaning: "The lowest level that is logged."
   }),
   logFormat: choice("LOG_FORMAT", ["pretty", "json"], undefined, {
-    meaning: "Lines for people, or one flat JSON object a line.",
+    meaning: "`pretty` for people, or `json` for one flat JSON object per line.",
     otherwise: "`pretty` on a terminal, else `json`"
   }),
   otlpEndpoint: setting("OTEL_EXPORTER_OTLP_ENDPOINT", {
-    meaning: "Where traces and metrics are sent as OTLP over HTTP. Without it nothing is made or sent.",
+    meaning: "Where traces and metrics are sent, as OTLP over HTTP. Without it none are recorded.",
     parse: (text) => Option.map(parseUrl(text, ["http:", "https:"]), () => Option.some(text.replace(/\/+$/, ""))),
-    expected: "an http or https address like http://localhost:4318",
+    expected: "an http or https URL like http://localhost:4318",
     unset: Option.none<string>()
   }),
   metricsToken: setting("METRICS_TOKEN", {
     meaning:
-      "The bearer token of `GET /metrics`. Without it, that is for whoever has the start secret of a service in local mode, and off elsewhere.",
+      "The bearer token of `GET /metrics`. Without it, `/metrics` needs the start secret in local mode, and is off otherwise.",
     parse: (text) =>
       /^[\x21-\x7e]+$/.test(text)
         ? Option.some(Option.some(Redacted.make(text, { label: "METRICS_TOKEN" })))

@@ -1,40 +1,40 @@
 import { Config, Option, Redacted, Result } from "effect"
+import type { Measure } from "../../domain/Amounts.ts"
 
-/** One variable that can't be used: what it holds (secrets are not shown) and what it may hold. */
+/** An invalid setting: its value (secrets are not shown) and what is accepted. */
 export interface ConfigIssue {
   readonly variable: string
   readonly value: string
   readonly expected: string
 }
 
-/** What is wrong with a variable, which is named elsewhere. */
+/** What is wrong with a setting, without its name. */
 export type Fault = Omit<ConfigIssue, "variable">
 
 export type Parsed<A> = Result.Result<A, ConfigIssue>
 
-/** What an operator is told of a setting. Texts may hold code in backticks. */
+/** How a setting is described to operators. Code in texts is in backticks. */
 export interface Description {
-  /** What it is for, as a clause that goes on from its name. */
+  /** What it is for, in sentences. */
   readonly meaning: string
-  /** What a number counts. */
-  readonly unit?: "bytes" | "days" | "hours" | "minutes"
-  /** The default in words, where it is not a value that could be written down. */
+  readonly measure?: Measure
+  /** The default in words, if it is not a plain value. */
   readonly otherwise?: string
 }
 
-/** One environment variable: how it is read, and what an operator is told of it. */
+/** One environment variable: how it is read and described. */
 export interface Setting<A> extends Description {
   readonly name: string
   readonly config: Config.Config<Parsed<A>>
-  /** What a value must be, as a clause behind "expected". */
+  /** The accepted values, in words that follow "expected". */
   readonly expected: string
-  /** The value to write for what holds without one; empty where there is none. */
+  /** The default as it would be written in the environment; empty if there is none. */
   readonly fallback: string
 }
 
 const secret = "(not shown)"
 
-/** A variable that is set to nothing counts as unset, as compose files and CI leave it. */
+/** An empty variable counts as not set, since compose files and CI leave unused ones empty. */
 export const setting = <A, B>(
   name: string,
   options: Description & {
@@ -42,7 +42,7 @@ export const setting = <A, B>(
     readonly expected: string
     readonly unset: B
     readonly secret?: boolean
-    /** What is wrong with a value, where that can be said more exactly than by what is expected. */
+    /** What is wrong with a value, if that can be said more exactly than by what is expected. */
     readonly faultOf?: (text: string) => Fault | undefined
   }
 ): Setting<A | B> => {
@@ -62,36 +62,22 @@ export const setting = <A, B>(
   return { ...description, name, config, expected, fallback }
 }
 
-const wholeNumber = ([min, max]: readonly [min: number, max: number]) => ({
-  parse: (text: string): Option.Option<number> => {
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-    return value >= min && value <= max ? Option.some(value) : Option.none()
-  },
-  expected: `a whole number from ${min} to ${max}`
-})
-
-/** A whole number within bounds. */
-export const integer = (
+/** A whole number within bounds. Where the default is undefined, it follows from other settings, as `otherwise` says. */
+export const integer = <const Unset extends number | undefined>(
   name: string,
-  unset: number,
-  bounds: readonly [min: number, max: number],
+  unset: Unset,
+  [least, most]: readonly [least: number, most: number],
   description: Description
-): Setting<number> => setting(name, { ...description, ...wholeNumber(bounds), unset })
-
-/** A whole number within bounds, whose default follows from other settings. */
-export const derivedInteger = (
-  name: string,
-  bounds: readonly [min: number, max: number],
-  description: Description & { readonly otherwise: string }
-): Setting<Option.Option<number>> => {
-  const { expected, parse } = wholeNumber(bounds)
-  return setting(name, {
+): Setting<number | Unset> =>
+  setting(name, {
     ...description,
-    parse: (text) => Option.map(parse(text), Option.some),
-    expected,
-    unset: Option.none<number>()
+    parse: (text) => {
+      const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+      return value >= least && value <= most ? Option.some(value) : Option.none()
+    },
+    expected: `a whole number from ${least} to ${most}`,
+    unset
   })
-}
 
 /** One of a few words. */
 export const choice = <const A extends string, const B>(
@@ -119,18 +105,18 @@ export const list = <A>(
     unset: []
   })
 
-/** The address, if it has one of these protocols and a host. */
+/** The URL, if it has one of these protocols and a host. */
 export const parseUrl = (text: string, protocols: ReadonlyArray<string>): Option.Option<URL> =>
   Option.filter(Option.fromNullOr(URL.parse(text)), (url) => protocols.includes(url.protocol) && url.host !== "")
 
-/** An address that may hold a password. */
+/** A URL that can contain a password. */
 export const secretUrl = (
   name: string,
   protocols: ReadonlyArray<string>,
   options: Description & {
     readonly example: string
     readonly accepts?: (url: URL) => boolean
-    /** What is wrong with an address that has a protocol of these; it must show no part that may be secret. */
+    /** What is wrong with a URL of one of these protocols; it must not show any part that may be secret. */
     readonly faultOf: (url: URL) => Fault | undefined
   }
 ): Setting<Option.Option<Redacted.Redacted>> => {
@@ -142,7 +128,7 @@ export const secretUrl = (
         Option.some(Redacted.make(text, { label: name }))
       ),
     faultOf: (text) => Option.getOrUndefined(Option.map(parseUrl(text, protocols), faultOf)),
-    expected: `an address like ${example}`,
+    expected: `a URL like ${example}`,
     unset: Option.none<Redacted.Redacted>(),
     secret: true
   })

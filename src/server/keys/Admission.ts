@@ -1,31 +1,17 @@
 import type { AccountId } from "../../domain/Account.ts"
+import type { Moment } from "../../domain/Actor.ts"
 import type { KeyId } from "../../domain/Key.ts"
 import { RateLimited } from "../../domain/Problem.ts"
-import * as Buckets from "./Buckets.ts"
+import * as Buckets from "../capacity/Buckets.ts"
 
-/** Writes are the calls that change rows or keys; everything else under `/v1`, and through links, is a read. */
+/** Writes are requests that change rows or keys; everything else under `/v1` and through links is a read. */
 export type RequestClass = "read" | "write"
 
-/** Whose bucket: that of the key, connection or link itself, or the one that all of its account share. */
+/** The bucket of the key, connection or link itself, or the one of its whole account. */
 type BucketOwner = "own" | "account"
 
-/** How fast each of the two buckets of a request fills. */
+/** The pace of each of a request's two buckets. */
 export type Paces = Readonly<Record<BucketOwner, Buckets.Pace>>
-
-/** A point in time as the database has it, for one account. */
-export interface Moment {
-  /** The database's clock. */
-  readonly now: Date
-  /** Which of the account's changes was the last one. */
-  readonly revision: number
-  /** When the database's server was started (seconds since 1970): over another start revisions may mean other content. */
-  readonly incarnation: number
-}
-
-/** Who reads, and the point in time at which the request was let in: what is read is never older. */
-export interface Reader extends Pick<Moment, "revision" | "incarnation"> {
-  readonly accountId: string
-}
 
 /** Whether both buckets had a token, and in how many seconds each is full again. */
 export interface Verdict extends Moment {
@@ -33,10 +19,14 @@ export interface Verdict extends Moment {
   readonly ahead: Readonly<Record<BucketOwner, number>>
 }
 
-/** Who wants to be let in: the key with this SHA-256, or a connection or link with this id. */
-export interface AdmissionRequest {
+/** The sender to find: the key with this SHA-256, or a connection or link with this id. */
+export interface FindRequest {
   readonly accountId: AccountId
   readonly sender: { readonly hash: Uint8Array } | { readonly id: string }
+}
+
+/** A request to admit. */
+export interface AdmissionRequest extends FindRequest {
   readonly class: RequestClass
 }
 
@@ -45,31 +35,31 @@ export type Ahead = Readonly<Record<RequestClass, Verdict["ahead"]>>
 
 interface Spending {
   readonly class: RequestClass
-  /** The bucket that is told of: the one that refused, or else the one with fewer requests left. */
+  /** The bucket that is reported: the one that refused, or else the one with fewer requests left. */
   readonly bucket: BucketOwner
   readonly limit: number
 }
 
-/** Refused; `retryAfter` (whole seconds) is when the next request of the class is let in. */
+/** Refused. In `retryAfter` whole seconds the next request of the class is admitted. */
 export interface Limited extends Spending {
   readonly _tag: "Limited"
   readonly retryAfter: number
 }
 
-/** Let in; `reset` (whole seconds) is when all of `limit` can be spent again. */
+/** Admitted. In `reset` whole seconds all of `limit` can be spent again. */
 export interface Passed extends Spending, Moment {
   readonly _tag: "Passed"
   readonly remaining: number
   readonly reset: number
 }
 
-/** {@link Passed}, and whose request it is. */
+/** {@link Passed}, with the key. */
 export interface Admitted extends Omit<Passed, "_tag"> {
   readonly _tag: "Admitted"
   readonly key: { readonly accountId: AccountId; readonly id: KeyId; readonly name: string }
 }
 
-/** What becomes of a request that showed a key: `Unknown` is an unknown key or a revoked one. */
+/** The result for a request with a key. `Unknown` is an unknown key or a revoked one. */
 export type Admission = { readonly _tag: "Unknown" } | Limited | Admitted
 
 /** The paces of each class, as the limits set them. */
@@ -83,11 +73,11 @@ export const pacesOf = (limits: {
   read: { own: Buckets.pace(limits.readsPerMinute, 60), account: Buckets.pace(limits.accountReadsPerMinute, 60) }
 })
 
-/** How many requests both buckets together still let in at once. */
+/** How many requests both buckets admit at once. */
 export const remaining = (paces: Paces, ahead: Verdict["ahead"]): number =>
   Math.min(Buckets.remaining(paces.own, ahead.own), Buckets.remaining(paces.account, ahead.account))
 
-/** What a verdict means to whoever sent the request. */
+/** The result of a verdict for the sender of the request. */
 export const judge = (wanted: RequestClass, paces: Paces, verdict: Verdict): Passed | Limited => {
   const { ahead, allowed, incarnation, now, revision } = verdict
   const left = {
@@ -101,7 +91,7 @@ export const judge = (wanted: RequestClass, paces: Paces, verdict: Verdict): Pas
     const moment = { now, revision, incarnation }
     return { _tag: "Passed", class: wanted, bucket, limit, ...moment, remaining: left[bucket], reset }
   }
-  // Where both refuse, the one that does so for longer: the next request passes when both let it in.
+  // If both refuse, the one that does so for longer, because the next request needs both.
   const waits = { own: Buckets.wait(paces.own, ahead.own), account: Buckets.wait(paces.account, ahead.account) }
   const bucket = waits.account > waits.own ? "account" : "own"
   const retryAfter = Buckets.retryAfter(paces[bucket], ahead[bucket])
@@ -112,7 +102,7 @@ export const judge = (wanted: RequestClass, paces: Paces, verdict: Verdict): Pas
 export const admission = (key: Admitted["key"], verdict: Passed | Limited): Limited | Admitted =>
   verdict._tag === "Limited" ? verdict : { ...verdict, _tag: "Admitted", key }
 
-/** The refusal of a request, in words; `sender` is what has a bucket of its own. */
+/** The error for a refused request. `sender` is the kind of the sender. */
 export const rateLimited = (
   { bucket, class: wanted, limit, retryAfter }: Limited,
   sender: "key" | "connection" | "link",
@@ -121,17 +111,17 @@ export const rateLimited = (
   new RateLimited({
     detail:
       bucket === "own"
-        ? `This ${sender} may send ${limit} ${wanted}s a minute.`
-        : `The account may send ${limit} ${wanted}s a minute, over all its keys, connections and links together.`,
+        ? `This ${sender} is limited to ${limit} ${wanted}s per minute.`
+        : `The account is limited to ${limit} ${wanted}s per minute over all its keys, connections and links.`,
     hint: `Wait \`retry_after\` seconds. ${advice}`.trim(),
     limit,
     retry_after: retryAfter
   })
 
 /**
- * The header fields of an answer under a limit: `RateLimit-Policy` and `RateLimit` as in the IETF's draft
- * (draft-ietf-httpapi-ratelimit-headers), and `Retry-After` for a refusal. They tell of the account's limit where that
- * is the closer one. An unknown key has none.
+ * The header fields of a response under a limit: `RateLimit-Policy` and `RateLimit` of the IETF draft
+ * (draft-ietf-httpapi-ratelimit-headers), and `Retry-After` for a refusal. They report the account's limit if that is
+ * the closer one. An unknown key has none.
  */
 export const rateLimitHeaders = (admission: Admission | Passed): Record<string, string> => {
   if (admission._tag === "Unknown") return {}

@@ -2,89 +2,149 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Digest, SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
+import { accountRefusal, type Reach } from "../../domain/Actor.ts"
 import * as Key from "../../domain/Key.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
-import type { KeyPlace } from "../../domain/KeyCursor.ts"
-import { KeyLimit, RateLimited, type Unavailable } from "../../domain/Problem.ts"
-import { Settings } from "../Config.ts"
-import { transact } from "../sql/SqlFailure.ts"
-import { KeysRepo } from "./KeysRepo.ts"
+import { KeyLimit, RateLimited } from "../../domain/Problem.ts"
+import { Settings } from "../config/Settings.ts"
+import { makeLockAccount } from "../sql/LockAccount.ts"
+import { makePrune } from "../sql/Prune.ts"
+import { refine, transact } from "../sql/SqlFailure.ts"
+import { traced } from "../telemetry/Traced.ts"
 
-/** An account's API keys. Their text is shown once and kept as SHA-256 only. */
-export class Keys extends Context.Service<
-  Keys,
-  {
-    /** The account's keys behind a place, or from the first, at most `limit`: oldest first, the revoked ones too. */
-    readonly list: (
-      accountId: AccountId,
-      page?: { readonly limit: number; readonly after?: KeyPlace | undefined }
-    ) => Effect.Effect<ReadonlyArray<Key.ApiKey>, Unavailable>
-    readonly create: (
-      accountId: AccountId,
-      name: string
-    ) => Effect.Effect<Key.CreatedApiKey, KeyLimit | RateLimited | Unavailable>
-    /** {@link create} without its limits: a sign-in is never refused for keys made earlier. */
-    readonly issue: (accountId: AccountId, name: string) => Effect.Effect<Key.CreatedApiKey, Unavailable>
-    /** Gives how many keys were revoked: 0 for an id that is unknown, or revoked already. */
-    readonly revoke: (accountId: AccountId, id: string) => Effect.Effect<number, Unavailable>
-    /** Removes keys that were revoked long ago, at most so many; gives how many. */
-    readonly prune: (rows: number) => Effect.Effect<number, Unavailable>
-  }
->()("agent-memory/server/keys/Keys") {
-  static readonly layerNoDeps = Layer.effect(
-    Keys,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const repo = yield* KeysRepo
-      const random = yield* SecureRandom.SecureRandom
-      const digest = yield* Digest.Digest
-      const { limits } = yield* Settings
+interface KeyRow extends Omit<Key.ApiKey, "created_at" | "revoked_at" | "last_used_at"> {
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+  readonly last_used_at: Date | null
+}
 
-      const issue = Effect.fn("Keys.issue")(function* (accountId: AccountId, name: string) {
-        const text = Key.make(accountId, yield* random.randomBytes(Key.secretBytes))
-        const record = yield* repo.insert({
-          accountId,
-          id: Key.KeyId.make(yield* random.uuidV4()),
-          name,
-          prefix: Key.prefix(text),
-          hash: yield* digest.digest(Digest.sha256, new TextEncoder().encode(text))
-        })
-        return { ...record, api_key: text }
-      })
+const keyOf = (row: KeyRow): Key.ApiKey => ({
+  ...row,
+  created_at: row.created_at.toISOString(),
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+  last_used_at: row.last_used_at?.toISOString() ?? null
+})
 
-      const create = Effect.fn("Keys.create")(function* (accountId: AccountId, name: string) {
-        yield* repo.lockAccount(accountId)
-        const active = yield* repo.countActive(accountId)
-        if (active >= limits.activeKeys) {
-          return yield* new KeyLimit({
-            detail: `The account has ${active} active keys and may have ${limits.activeKeys}.`,
-            limit: limits.activeKeys,
-            current: active
-          })
-        }
-        const wait = yield* repo.waitFor(accountId, limits.keysPerHour)
-        if (Option.isSome(wait)) {
-          return yield* new RateLimited({
-            detail: `The account has made ${limits.keysPerHour} keys in the last hour, which is as many as it may.`,
-            hint: "Wait `retry_after` seconds. One key serves an application for as long as it runs.",
-            limit: limits.keysPerHour,
-            retry_after: wait.value
-          })
-        }
-        return yield* issue(accountId, name)
-      }, transact(sql))
+interface Page {
+  readonly limit: number
+  readonly after?: Key.KeyPlace | undefined
+}
 
-      const list: Keys["Service"]["list"] = Effect.fn("Keys.list")((accountId, page = { limit: maxQueryLimit }) =>
-        repo.list(accountId, page.after, page.limit)
-      )
+/**
+ * An account's API keys. Their text is shown once; only its SHA-256 is stored. A key gives full access, so only an actor with
+ * full access creates or revokes one.
+ */
+export class Keys extends Context.Service<Keys>()("agent-memory/server/keys/Keys", {
+  make: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const random = yield* SecureRandom.SecureRandom
+    const digest = yield* Digest.Digest
+    const { limits } = yield* Settings
+    const lockAccount = makeLockAccount(sql)
 
-      const revoke = Effect.fn("Keys.revoke")(function* (accountId: AccountId, id: string) {
-        return Option.isSome(yield* repo.revoke(accountId, id)) ? 1 : 0
-      })
+    /** A page of the account's keys, the oldest first, revoked ones included. */
+    const list = traced("Keys.list")(function* (
+      { accountId }: Reach,
+      { after, limit }: Page = { limit: maxQueryLimit }
+    ) {
+      const createdAt = after?.createdAt ?? 0
+      const found = yield* sql<KeyRow>`
+        SELECT key_id AS id, account_id, name, prefix, '*' AS scope, revoked_at, created_at, last_used_at
+        FROM api_keys
+        WHERE account_id = ${accountId}
+          AND (created_at, key_id)
+            > (timestamptz 'epoch' + ${createdAt}::float8 * interval '1 millisecond', ${after?.id ?? ""})
+        ORDER BY created_at, key_id
+        LIMIT ${limit}
+      `
+      return found.map(keyOf)
+    }, refine)
 
-      return Keys.of({ list, create, issue, revoke, prune: (rows) => repo.prune(limits.revokedKeyDays, rows) })
+    const countActive = traced("Keys.countActive")(function* (accountId: AccountId) {
+      const found = yield* sql<{ active: number }>`
+        SELECT count(*)::int AS active FROM api_keys WHERE account_id = ${accountId} AND revoked_at IS NULL
+      `
+      return found[0]!.active
+    }, refine)
+
+    // In seconds, until the newest key but `most - 1` is an hour old; then fewer than `most` keys are of the last hour.
+    const waitFor = traced("Keys.waitFor")(function* (accountId: AccountId, most: number) {
+      const found = yield* sql<{ seconds: number }>`
+        SELECT ceil(extract(epoch FROM created_at + interval '1 hour' - memory_now()))::int AS seconds
+        FROM api_keys
+        WHERE account_id = ${accountId} AND created_at > (SELECT memory_now() - interval '1 hour')
+        ORDER BY created_at DESC
+        OFFSET ${most - 1}
+        LIMIT 1
+      `
+      return Option.map(Option.fromUndefinedOr(found[0]), ({ seconds }) => Math.max(1, seconds))
+    }, refine)
+
+    /** {@link create} without its limits: a sign-in is never refused for keys created earlier. */
+    const issue = traced("Keys.issue")(function* (accountId: AccountId, name: string) {
+      const text = Key.make(accountId, yield* random.randomBytes(Key.secretBytes))
+      const hash = yield* digest.digest(Digest.sha256, new TextEncoder().encode(text))
+      const inserted = yield* refine(sql<KeyRow>`
+        INSERT INTO api_keys (account_id, key_id, name, prefix, hash, created_at)
+        VALUES (${accountId}, ${yield* random.uuidV4()}, ${name}, ${Key.prefix(text)}, ${hash}, memory_now())
+        RETURNING key_id AS id, account_id, name, prefix, '*' AS scope, revoked_at, created_at, last_used_at
+      `)
+      const created: Key.CreatedApiKey = { ...keyOf(inserted[0]!), api_key: text }
+      return created
     })
-  )
 
-  static readonly layer = Keys.layerNoDeps.pipe(Layer.provide(KeysRepo.layer))
+    const create = traced("Keys.create")(function* (actor: Reach, name: string) {
+      const refusal = accountRefusal(actor)
+      if (refusal !== undefined) return yield* refusal
+      const { accountId } = actor
+      yield* refine(lockAccount(accountId))
+      const active = yield* countActive(accountId)
+      if (active >= limits.activeKeys) {
+        return yield* new KeyLimit({
+          detail: `The account has ${active} active keys. At most ${limits.activeKeys} are allowed.`,
+          limit: limits.activeKeys,
+          current: active
+        })
+      }
+      const wait = yield* waitFor(accountId, limits.keysPerHour)
+      if (Option.isSome(wait)) {
+        return yield* new RateLimited({
+          detail: `The account has created ${limits.keysPerHour} keys in the last hour, which is the limit.`,
+          hint: "Wait `retry_after` seconds. An application needs one key for as long as it runs.",
+          limit: limits.keysPerHour,
+          retry_after: wait.value
+        })
+      }
+      return yield* issue(accountId, name)
+    }, transact(sql))
+
+    const revokeKey = traced("Keys.revokeKey")(function* (accountId: AccountId, id: string) {
+      // PostgreSQL's text has no NUL, so that no key has such an id.
+      const revoked = yield* sql`
+        UPDATE api_keys
+        SET revoked_at = memory_now()
+        WHERE account_id = ${accountId} AND key_id = ${id.replaceAll("\0", "�")} AND revoked_at IS NULL
+        RETURNING key_id
+      `
+      return revoked.length
+    }, refine)
+
+    /** Returns how many keys were revoked: 0 for an id that is unknown or revoked already. */
+    const revoke = traced("Keys.revoke")(function* (actor: Reach, id: string) {
+      const refusal = accountRefusal(actor)
+      if (refusal !== undefined) return yield* refusal
+      return yield* revokeKey(actor.accountId, id)
+    })
+
+    const prune = makePrune(sql, "Keys", {
+      table: "api_keys",
+      key: "account_id, key_id",
+      due: sql`revoked_at <= (SELECT memory_now() - make_interval(days => ${limits.revokedKeyDays}::integer))`,
+      oldest: "revoked_at"
+    })
+
+    return { list, create, issue, revoke, prune }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }

@@ -1,11 +1,122 @@
 import { Effect, Layer, Option, type Redacted } from "effect"
+import { createHash } from "node:crypto"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { Settings } from "../Config.ts"
+import { Settings } from "../config/Settings.ts"
 import type { RequestClass } from "./Admission.ts"
-import { makeOver, RateLimiter } from "./RateLimiter.ts"
+import type { Pace } from "../capacity/Buckets.ts"
+import { makeOver } from "./BucketStores.ts"
+import { RateLimiter } from "./RateLimiter.ts"
 import { RateLimiterRepo } from "./RateLimiterRepo.ts"
-import * as RedisBuckets from "./RedisBuckets.ts"
-import { RedisLink, type RedisLost } from "./RedisLink.ts"
+import { RedisLink, type RedisLost, type Send } from "./RedisLink.ts"
+
+/** A Lua script. All its keys are in one hash slot. */
+interface Script {
+  readonly lua: string
+  readonly sha: string
+}
+
+const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
+
+/**
+ * Takes a token from every bucket or from none (generic cell rate algorithm). A bucket's value is the time at which it is
+ * full again, in microseconds of Redis' clock; it expires then. A value further ahead than the burst means that the clock
+ * was set back; the excess is dropped. ARGV has the interval and the burst of each bucket.
+ */
+const takeScript = script(`
+local time = redis.call("TIME")
+local now = time[1] * 1000000 + time[2]
+local ahead = {}
+local beyond = {}
+local allowed = 1
+for index, key in ipairs(KEYS) do
+  local interval = tonumber(ARGV[2 * index - 1])
+  local span = interval * tonumber(ARGV[2 * index])
+  local full = tonumber(redis.call("GET", key) or "0")
+  ahead[index] = math.min(math.max(full - now, 0), span)
+  beyond[index] = full - now > span
+  if ahead[index] + interval > span then
+    allowed = 0
+  end
+end
+for index, key in ipairs(KEYS) do
+  if allowed == 1 then
+    ahead[index] = ahead[index] + tonumber(ARGV[2 * index - 1])
+  end
+  if allowed == 1 or beyond[index] then
+    redis.call("SET", key, string.format("%.0f", now + ahead[index]), "PX", math.ceil(ahead[index] / 1000))
+  end
+end
+return {allowed, unpack(ahead)}
+`)
+
+const aheadScript = script(`
+local time = redis.call("TIME")
+local now = time[1] * 1000000 + time[2]
+local ahead = {}
+for index, key in ipairs(KEYS) do
+  ahead[index] = math.max(tonumber(redis.call("GET", key) or "0") - now, 0)
+end
+return ahead
+`)
+
+const isNoScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith("NOSCRIPT")
+
+const run = async (
+  send: Send,
+  { lua, sha }: Script,
+  keys: ReadonlyArray<string>,
+  values: ReadonlyArray<number> = []
+) => {
+  const parameters = [String(keys.length), ...keys, ...values.map(String)]
+  const reply = await send(["EVALSHA", sha, ...parameters]).catch((error: unknown) =>
+    isNoScript(error) ? send(["EVAL", lua, ...parameters]) : Promise.reject(error)
+  )
+  return reply as ReadonlyArray<number>
+}
+
+// The account is in braces, so that all its buckets are in one hash slot.
+const keyOf = (account: string, name: string): string => `agent-memory:{${account}}:${name}`
+
+/** A bucket among those of its account. */
+interface NamedBucket {
+  readonly name: string
+  readonly pace: Pace
+}
+
+/** Takes a token from each of an account's buckets, or from none. `ahead`: in how many seconds each is full again. */
+const takeAll = async (
+  send: Send,
+  account: string,
+  buckets: ReadonlyArray<NamedBucket>
+): Promise<{ readonly allowed: boolean; readonly ahead: ReadonlyArray<number> }> => {
+  const [allowed = 0, ...ahead] = await run(
+    send,
+    takeScript,
+    buckets.map(({ name }) => keyOf(account, name)),
+    buckets.flatMap(({ pace: { burst, interval } }) => [interval, burst])
+  )
+  return { allowed: allowed === 1, ahead: ahead.map((microseconds) => microseconds / 1_000_000) }
+}
+
+/** In how many seconds each of an account's buckets is full again. */
+const aheadOf = async (send: Send, account: string, names: ReadonlyArray<string>): Promise<ReadonlyArray<number>> =>
+  (
+    await run(
+      send,
+      aheadScript,
+      names.map((name) => keyOf(account, name))
+    )
+  ).map((microseconds) => microseconds / 1_000_000)
+
+/**
+ * Checks that buckets can be stored. A replica, a server that is loading or out of memory, and a node of a cluster with only
+ * a part of the keys fail.
+ */
+export const probe = async (send: Send): Promise<void> => {
+  const accounts = ["a", "b", "c", "d", "e", "f", "g", "h"].map((letter) => `probe-${letter}`)
+  const buckets = [{ name: "probe", pace: { burst: 1_000_000, interval: 1 } }]
+  await Promise.all(accounts.map((account) => takeAll(send, account, buckets)))
+}
 
 /** The bucket of a key, connection or link; the account's own has the empty id. */
 const bucketOf = (id: string, wanted: RequestClass): string => `${id}:${wanted}`
@@ -17,11 +128,11 @@ const layerRedisNoDeps = Layer.effect(
     const link = yield* RedisLink
     const fallback = yield* RateLimiter
 
-    const redis = makeOver(repo, (yield* Settings).limits, {
+    const redis = yield* makeOver(repo, (yield* Settings).limits, {
       take: (owner, wanted, paces) =>
         Effect.map(
           link.ask((send) =>
-            RedisBuckets.take(send, owner.accountId, [
+            takeAll(send, owner.accountId, [
               { name: bucketOf("", wanted), pace: paces.account },
               { name: bucketOf(owner.id, wanted), pace: paces.own }
             ])
@@ -31,7 +142,7 @@ const layerRedisNoDeps = Layer.effect(
       ahead: ({ accountId, id }) =>
         Effect.map(
           link.ask((send) =>
-            RedisBuckets.ahead(send, accountId, [
+            aheadOf(send, accountId, [
               bucketOf(id, "write"),
               bucketOf("", "write"),
               bucketOf(id, "read"),
@@ -64,16 +175,16 @@ const layerRedisNoDeps = Layer.effect(
 )
 
 /**
- * Buckets in Redis, exact over all instances that share it; keys are still found in PostgreSQL, so that a revoked one is
- * refused at once. While Redis is lost, requests are counted in PostgreSQL, where every bucket was full before.
+ * Buckets in Redis, exact over all instances that share it. Keys are found in PostgreSQL, so that a revoked one is refused at
+ * once. While Redis is unavailable, requests are counted in PostgreSQL, with full buckets at first.
  */
 export const layerRedis = (url: Redacted.Redacted) =>
   layerRedisNoDeps.pipe(
-    Layer.provide([RedisLink.layer(url, RedisBuckets.probe), RateLimiter.layerPostgresNoDeps]),
+    Layer.provide([RedisLink.layer(url, probe), RateLimiter.layerPostgres]),
     Layer.provide(RateLimiterRepo.layer)
   )
 
-/** Buckets where the settings want them: in Redis with `REDIS_URL`, else in PostgreSQL. */
+/** The service's limiter: in Redis with `REDIS_URL`, else in PostgreSQL. */
 export const RateLimiterLayer = Layer.unwrap(
   Effect.map(Settings, ({ redisUrl }) =>
     Option.match(redisUrl, { onNone: () => RateLimiter.layerPostgres, onSome: layerRedis })

@@ -1,9 +1,9 @@
 import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Predicate, Redacted } from "effect"
 
-/** Redis can't be asked at the moment. `reason` is a code: Redis' own messages may repeat a password. */
+/** Redis is unavailable. `reason` is a code, because Redis' messages may contain a password. */
 export class RedisLost extends Data.TaggedError("RedisLost")<{ readonly reason: string }> {}
 
-/** Sends one command and gives Redis' answer. */
+/** Sends a command and returns Redis' reply. */
 export type Send = (command: ReadonlyArray<string>) => Promise<unknown>
 
 interface Connection {
@@ -12,8 +12,9 @@ interface Connection {
   readonly lost: Effect.Effect<never, RedisLost>
 }
 
-const patience = 250
-const connectPatience = 1000
+// In milliseconds.
+const replyTimeout = 250
+const connectTimeout = 1000
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof RedisLost) return error.reason
@@ -25,9 +26,8 @@ const reasonOf = (error: unknown): string => {
 const lostBy = (error: unknown): RedisLost => new RedisLost({ reason: reasonOf(error) })
 
 /**
- * One connection to Redis, made again a second after it was lost. It counts as lost with the first command that fails
- * or is not answered in a quarter of a second; those that wait beside it fail at once, and so do later ones until it is
- * back. Both are logged, once.
+ * A connection to Redis, remade a second after it was lost. It is lost with the first command that fails or gets no reply in
+ * a quarter of a second; all other commands then fail at once until it is back. Loss and return are logged once each.
  */
 export class RedisLink extends Context.Service<
   RedisLink,
@@ -36,16 +36,16 @@ export class RedisLink extends Context.Service<
     readonly ask: <A>(question: (send: Send) => Promise<A>) => Effect.Effect<A, RedisLost>
   }
 >()("agent-memory/server/keys/RedisLink") {
-  /** `probe` says whether Redis can do all that it is needed for; until it has succeeded, Redis is lost. */
+  /** `probe` checks that Redis can do all that is needed. Redis is lost until it succeeds. */
   static readonly layer = (url: Redacted.Redacted, probe: (send: Send) => Promise<unknown>) =>
     Layer.effect(
       RedisLink,
       Effect.gen(function* () {
-        // Services without Redis need not load its client.
+        // Loaded only with REDIS_URL.
         const { createClient } = yield* Effect.promise(() => import("@redis/client"))
         const attempted = yield* Deferred.make<void>()
         let current: Connection | undefined
-        let isToldLost = false
+        let isReportedLost = false
 
         const connect = Effect.gen(function* () {
           const lost = yield* Deferred.make<never, RedisLost>()
@@ -59,11 +59,11 @@ export class RedisLink extends Context.Service<
                   disableClientInfo: true,
                   maintNotifications: "disabled",
                   commandOptions: { timeout: 0 },
-                  socket: { connectTimeout: connectPatience, reconnectStrategy: false }
+                  socket: { connectTimeout, reconnectStrategy: false }
                 }),
               catch: lostBy
             }),
-            // Unlike `close`, this waits for no answer.
+            // Unlike `close`, this waits for no reply.
             (client) => Effect.sync(() => client.destroy())
           )
           const connection: Connection = {
@@ -87,7 +87,7 @@ export class RedisLink extends Context.Service<
             catch: lostBy
           }).pipe(
             Effect.timeoutOrElse({
-              duration: connectPatience,
+              duration: connectTimeout,
               orElse: () => Effect.fail(new RedisLost({ reason: "TIMEOUT" }))
             }),
             Effect.onError(() => Effect.sync(() => void (isAbandoned = true)))
@@ -98,8 +98,8 @@ export class RedisLink extends Context.Service<
         const serve = Effect.gen(function* () {
           const connection = yield* connect
           current = connection
-          if (isToldLost) yield* Effect.logInfo("Redis is back: requests are counted there again")
-          isToldLost = false
+          if (isReportedLost) yield* Effect.logInfo("Redis is back: requests are counted there again")
+          isReportedLost = false
           yield* Deferred.succeed(attempted, undefined)
           return yield* connection.lost
         }).pipe(
@@ -107,8 +107,8 @@ export class RedisLink extends Context.Service<
           Effect.scoped,
           Effect.catchCause((cause) => {
             if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
-            if (isToldLost) return Effect.void
-            isToldLost = true
+            if (isReportedLost) return Effect.void
+            isReportedLost = true
             const reason = reasonOf(Cause.squash(cause))
             return Effect.logWarning("Redis is lost: requests are counted in PostgreSQL until it is back", { reason })
           }),
@@ -126,8 +126,8 @@ export class RedisLink extends Context.Service<
             const late = () => {
               if (!isAnswered) connection.lose(new RedisLost({ reason: "TIMEOUT" }))
             }
-            // After a pause of this process the answer may have arrived unread: it is looked for once more.
-            const timer = setTimeout(() => setImmediate(late), patience)
+            // After a pause of this process the reply may have arrived unread, so pending input is read first.
+            const timer = setTimeout(() => setImmediate(late), replyTimeout)
             const answered = (effect: Effect.Effect<A, RedisLost>) => {
               isAnswered = true
               clearTimeout(timer)

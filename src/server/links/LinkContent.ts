@@ -1,18 +1,100 @@
 import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
-import { parseFilter } from "../../domain/Filter.ts"
-import { members, type Member } from "../../domain/json/Members.ts"
-import { FieldNotFound, FieldNotText, NotFound, RowNotFound, type Unavailable } from "../../domain/Problem.ts"
-import { parseSort } from "../../domain/Query.ts"
-import { systemFields, type Row } from "../../domain/Row.ts"
-import { Rows } from "../tables/Rows.ts"
+import type { Actor } from "../../domain/Actor.ts"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
+import { type Member, members } from "../../domain/json/Members.ts"
 import type { LinkTarget } from "../../domain/Link.ts"
-import type { AccountId } from "../../domain/Account.ts"
-import type { Reader } from "../keys/Admission.ts"
-import type { FoundLink } from "./LinksRepo.ts"
+import {
+  FieldNotFound,
+  FieldNotText,
+  type InvalidCursor,
+  NotFound,
+  RowNotFound,
+  type Unavailable
+} from "../../domain/Problem.ts"
+import { parseMatching, parseSort } from "../../domain/Query.ts"
+import { cursorAfter } from "../../domain/query/Cursor.ts"
+import { selectionOf, shownTexts } from "../../domain/query/Selection.ts"
+import { type Row, systemFields } from "../../domain/Row.ts"
+import { inTurns } from "../../domain/Turns.ts"
+import { readCursor } from "../tables/Pages.ts"
+import { Rows } from "../tables/Rows.ts"
+import { traced } from "../telemetry/Traced.ts"
+import type { FoundLink } from "./Links.ts"
 
-/** A link that was opened within its limits. */
-export interface OpenedLink extends FoundLink, Reader {
-  readonly accountId: AccountId
+// Each language with its file extension, and the other words for it. Browsers run HTML, SVG and XML files from disk, so those
+// get the extension of plain text.
+const languages: Readonly<Record<string, { readonly ending: string; readonly words: string }>> = {
+  markdown: { ending: "md", words: "md mdx text/markdown text/x-markdown" },
+  json: { ending: "json", words: "jsonc json5 jsonl application/json" },
+  yaml: { ending: "yaml", words: "yml application/yaml application/x-yaml text/yaml text/x-yaml" },
+  toml: { ending: "toml", words: "application/toml" },
+  shell: { ending: "sh", words: "sh bash zsh fish ksh dash command shellscript text/x-sh application/x-sh" },
+  powershell: { ending: "ps1", words: "pwsh ps1" },
+  javascript: { ending: "js", words: "js mjs cjs node text/javascript application/javascript" },
+  jsx: { ending: "jsx", words: "" },
+  typescript: { ending: "ts", words: "ts mts cts text/typescript application/typescript" },
+  tsx: { ending: "tsx", words: "" },
+  python: { ending: "py", words: "py python3 text/x-python" },
+  css: { ending: "css", words: "scss less text/css" },
+  html: { ending: "txt", words: "htm vue svelte text/html" },
+  xml: { ending: "txt", words: "svg text/xml application/xml image/svg+xml" },
+  sql: { ending: "sql", words: "postgres postgresql mysql sqlite application/sql" },
+  go: { ending: "go", words: "golang" },
+  rust: { ending: "rs", words: "rs" },
+  java: { ending: "java", words: "" },
+  kotlin: { ending: "kt", words: "kt" },
+  c: { ending: "c", words: "h" },
+  cpp: { ending: "cpp", words: "c++ cc cxx hpp" },
+  csharp: { ending: "cs", words: "c# cs" },
+  ruby: { ending: "rb", words: "rb" },
+  php: { ending: "php", words: "" },
+  lua: { ending: "lua", words: "" },
+  swift: { ending: "swift", words: "" },
+  dockerfile: { ending: "dockerfile", words: "docker" },
+  properties: { ending: "ini", words: "ini env dotenv conf" },
+  diff: { ending: "diff", words: "patch text/x-diff" }
+}
+
+const byWord = new Map(
+  Object.entries(languages).flatMap(([name, { ending, words }]) =>
+    `${name} ${ending === "txt" ? "" : ending} ${words}`
+      .split(/ +/)
+      .flatMap((word) => (word === "" ? [] : [[word, name] as const]))
+  )
+)
+
+const languageOfWord = (word: string): string | undefined =>
+  byWord.get(word.trim().toLowerCase().split(";", 1)[0]!.trim())
+
+const languageFields = ["language", "format", "media_type", "shell", "type"]
+
+/** The language of a row's text, from its field `language`, `format`, `media_type`, `shell` or `type`, in this order. */
+export const languageOf = (row: Row): string | undefined => {
+  const fields = new Map(members(row.data).map(({ name, value }) => [name, value]))
+  for (const name of languageFields) {
+    const value = fields.get(name)
+    // The name of a language is short.
+    if (value === undefined || value[0] !== '"' || value.length > 100) continue
+    const language = languageOfWord(decodeString(value))
+    if (language !== undefined) return language
+  }
+  return undefined
+}
+
+// A heading before an empty line, a fence, or a link. Other text rarely has these.
+const markdown = /^#{1,6} \S[^\n]*\n[ \t\r]*\n|^(?:```|~~~)|\[[^\][\n]+\]\([^()\s]+\)/m
+
+/** The extension of a file (`.md`), by the language of its text, else by the name of its field, else by the text. */
+export const endingOf = (language: string | undefined, field: string, text: string): string => {
+  const named = language ?? languageOfWord(field) ?? languageOfWord(/\.([^.]+)$/.exec(field)?.[1] ?? "")
+  const known = named ?? (markdown.test(text.slice(0, 10_000)) ? "markdown" : undefined)
+  return `.${known === undefined ? "txt" : languages[known]!.ending}`
+}
+
+/** A link that was opened within its limits, and the actor of its requests. */
+export interface OpenedLink extends FoundLink {
+  readonly actor: Actor
 }
 
 /** What a link leads to, as it is now. */
@@ -22,31 +104,37 @@ export type LinkContent =
   | {
       readonly kind: "query"
       readonly target: LinkTarget & { readonly kind: "query" }
-      readonly rows: ReadonlyArray<Row>
+      /** The rows of one page, as their readers see them. */
+      readonly rows: ReadonlyArray<JsonText>
       readonly hasMore: boolean
+      /** Leads to the next page, if there is one. */
+      readonly nextCursor: string | undefined
     }
 
-/** What a link leads to is gone since, or is something else; `NotFound` where the link itself opens nothing any more. */
-export type ContentGone = RowNotFound | FieldNotFound | FieldNotText | NotFound
+/**
+ * The content is gone or has changed its type; `NotFound` if the link itself is no longer valid, and `InvalidCursor` if it does
+ * not have the requested page.
+ */
+export type ContentGone = RowNotFound | FieldNotFound | FieldNotText | NotFound | InvalidCursor
 
-/** The answer of every address that opens nothing. */
-export const linkOver = () =>
+/** The error for every URL of a link that is not valid. */
+export const linkExpired = () =>
   new NotFound({
-    detail: "This link is over, was withdrawn, or never was.",
+    detail: "This link has expired, was revoked, or never existed.",
     hint: "Ask for a new link with POST /v1/_row_links, /v1/_text_field_links or /v1/_query_links."
   })
 
-/** The answer of every address of a link whose row was deleted. */
+/** The error for every URL of a link whose row was deleted. */
 export const rowDeleted = () =>
   new RowNotFound({
     detail: "The row was deleted.",
-    hint: "Ask whoever made the link to restore the row; the link works again then, until it expires."
+    hint: "Ask the person or program that created the link to restore the row. Then the link works again until it expires."
   })
 
 /** The target of a link to one row. */
 export type RowTarget = Exclude<LinkTarget, { readonly kind: "query" }>
 
-/** One of a row's own fields. */
+/** A field of a row other than its system fields. */
 export const fieldOf = (row: Row, name: string): Member | undefined =>
   systemFields.has(name) ? undefined : members(row.data).find((member) => member.name === name)
 
@@ -56,16 +144,22 @@ export const contentOf = (target: RowTarget, row: Row): Result.Result<LinkConten
   if (target.kind === "row") return Result.succeed({ kind: "row", table, row })
   const field = fieldOf(row, target.field)
   if (field === undefined) return Result.fail(new FieldNotFound({ detail: "The row no longer has this field." }))
-  if (field.value[0] !== '"') return Result.fail(new FieldNotText({ detail: "The field no longer holds text." }))
+  if (field.value[0] !== '"') return Result.fail(new FieldNotText({ detail: "The field is no longer text." }))
   return Result.succeed({ kind: "text", table, row, field })
 }
 
-/** Reads what links lead to. */
+/** Reads the content of links. */
 export class LinkContents extends Context.Service<
   LinkContents,
   {
-    /** The scope holds the room that the content takes. */
-    readonly read: (link: OpenedLink) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
+    /**
+     * Reads the content of a link; of a query the page after a cursor, or the first page. The scope holds the memory that is
+     * reserved for it.
+     */
+    readonly read: (
+      link: OpenedLink,
+      cursor?: string
+    ) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
   }
 >()("agent-memory/server/links/LinkContent/LinkContents") {
   static readonly layer = Layer.effect(
@@ -73,27 +167,38 @@ export class LinkContents extends Context.Service<
     Effect.gen(function* () {
       const rows = yield* Rows
 
-      const query = Effect.fnUntraced(function* (reader: Reader, target: LinkTarget & { readonly kind: "query" }) {
-        const { limit, sort, table } = target
-        // A link may be older than a bound that its filter exceeds.
-        const filter =
-          target.filter === undefined
-            ? undefined
-            : yield* Effect.mapError(Effect.fromResult(parseFilter(target.filter, "")), linkOver)
-        const { hasMore, rows: found } = yield* rows.select(reader, table, {
-          filter: filter?.isEmpty === true ? undefined : filter,
+      const query = Effect.fnUntraced(function* (
+        actor: Actor,
+        target: LinkTarget & { readonly kind: "query" },
+        cursor: string | undefined
+      ) {
+        const { fields, limit, sort, table } = target
+        const bound = { table, filter: target.filter?.text, search: target.search, sort }
+        const after = yield* readCursor(cursor, bound)
+        const selection = fields === undefined ? undefined : Result.getOrThrow(selectionOf(fields, ""))
+        // A link may be older than a limit that its filter exceeds.
+        const filter = yield* Effect.mapError(Effect.fromResult(parseMatching(target, "/")), linkExpired)
+        const { hasMore, rows: found } = yield* rows.select(actor, table, {
+          filter,
           sort: sort === undefined ? undefined : parseSort(sort),
-          limit
+          limit,
+          after
         })
-        const content: LinkContent = { kind: "query", target, rows: found, hasMore }
+        const content: LinkContent = {
+          kind: "query",
+          target,
+          rows: yield* inTurns(shownTexts(found, selection)),
+          hasMore,
+          nextCursor: hasMore ? cursorAfter(bound, found, after) : undefined
+        }
         return content
       })
 
-      const read = Effect.fn("LinkContents.read")(function* (link: OpenedLink) {
+      const read = traced("LinkContents.read")(function* (link: OpenedLink, cursor?: string) {
         const { target } = link
-        if (target.kind === "query") return yield* query(link, target)
+        if (target.kind === "query") return yield* query(link.actor, target, cursor)
         const { id, table } = target
-        const row = yield* rows.find(link, table, id)
+        const row = yield* rows.find(link.actor, table, id)
         if (Option.isSome(row)) return yield* Effect.fromResult(contentOf(target, row.value))
         return yield* rowDeleted()
       })

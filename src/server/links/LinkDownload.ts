@@ -1,9 +1,64 @@
-import { decodeString } from "../../domain/json/Strings.ts"
-import { rowText } from "../../domain/Row.ts"
-import { endingOf, languageOf } from "./Languages.ts"
-import type { LinkContent } from "./LinkContent.ts"
+import { create } from "content-disposition"
+import { JsonText, print } from "../../domain/json/JsonText.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
+import { utf8Length } from "../../domain/json/Utf8.ts"
+import { rowText, timeText } from "../../domain/Row.ts"
+import { endingOf, languageOf, type LinkContent } from "./LinkContent.ts"
+import type { FoundLink } from "./Links.ts"
 
-/** A link's content as a file. */
+/** The data for the script of a link's page: the rows as exact JSON, when the link expires, and whether it can edit. */
+export const dataText = (
+  { expiresAt, isViewer, now, target }: FoundLink,
+  content: LinkContent,
+  rowBytes: number
+): JsonText => {
+  const common = {
+    editable: isViewer && target.kind !== "query",
+    expires_at: timeText(expiresAt.getTime()),
+    server_time: timeText(now.getTime())
+  }
+  switch (content.kind) {
+    case "row": {
+      const { row, table } = content
+      const data = { kind: "row", table, id: row.id, row: rowText(row), ...common, limits: { row_bytes: rowBytes } }
+      return JsonText.trusted(print(data))
+    }
+    case "text": {
+      const { field, row, table } = content
+      const data = {
+        kind: "text",
+        table,
+        id: row.id,
+        field: field.name,
+        value: JsonText.trusted(field.value),
+        updated_at: timeText(row.updatedAt),
+        language: languageOf(row) ?? null,
+        other_bytes: row.data.bytes - utf8Length(field.value),
+        ...common,
+        limits: { row_bytes: rowBytes }
+      }
+      return JsonText.trusted(print(data))
+    }
+    case "query": {
+      const { hasMore, nextCursor, rows, target } = content
+      const { filter, limit, sort, table } = target
+      const data = {
+        kind: "query",
+        table,
+        filter: filter ?? null,
+        sort: sort ?? null,
+        limit,
+        rows,
+        has_more: hasMore,
+        next_cursor: nextCursor,
+        ...common
+      }
+      return JsonText.trusted(print(data))
+    }
+  }
+}
+
+/** The content of a link as a file. */
 interface Download {
   readonly body: string
   readonly contentType: string
@@ -16,22 +71,22 @@ const asJson = (body: string, name: string): Download => ({
   name: `${name}.json`
 })
 
-/** The row's object, the field's own bytes, or `{rows, has_more}`. */
+/** The row's object, the field's text, or `{rows, has_more, next_cursor}`. */
 export const downloadOf = (content: LinkContent): Download => {
   switch (content.kind) {
     case "row":
       return asJson(rowText(content.row).text, `${content.table}-${content.row.id}`)
     case "query": {
-      const rows = content.rows.map((row) => rowText(row).text)
-      return asJson(`{"rows":[${rows.join()}],"has_more":${content.hasMore}}`, `${content.target.table}-rows`)
+      const { hasMore, nextCursor, rows, target } = content
+      return asJson(print({ rows, has_more: hasMore, next_cursor: nextCursor }), `${target.table}-rows`)
     }
     case "text": {
       const { field, row, table } = content
       const text = decodeString(field.value)
-      const name = `${table}-${safeName(field.name)}`
-      // No encoding of UTF-8 has half a surrogate pair: only JSON can spell it.
+      const name = `${table}-${row.id}-${safeName(field.name)}`
+      // UTF-8 cannot encode a lone surrogate; only JSON can, as an escape.
       if (!text.isWellFormed()) return asJson(field.value, name)
-      const ending = endingOf(languageOf(row), field.name)
+      const ending = endingOf(languageOf(row), field.name, text)
       return {
         body: text,
         contentType: "text/plain; charset=utf-8",
@@ -41,7 +96,7 @@ export const downloadOf = (content: LinkContent): Download => {
   }
 }
 
-/** Letters, digits and the like; neither paths nor control characters, and no ending of its own that would count. */
+/** A field's name for use in a file name: without paths, control characters, and dots at the start or end. */
 const safeName = (field: string): string => {
   const name = Array.from(field.toWellFormed())
     .slice(0, 80)
@@ -53,11 +108,5 @@ const safeName = (field: string): string => {
   return name === "" ? "field" : name
 }
 
-const escapes: Record<string, string> = { "'": "%27", "(": "%28", ")": "%29", "*": "%2A", "!": "%21" }
-
-/** `Content-Disposition` of an attachment (RFC 6266); the second spelling (RFC 8187) has the letters beyond ASCII. */
-export const attachment = (name: string): string => {
-  const ascii = name.replace(/[^\w.-]/g, "_")
-  const encoded = encodeURIComponent(name).replace(/['()*!]/g, (character) => escapes[character]!)
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
-}
+/** `Content-Disposition` of an attachment, with an ASCII fallback of its name for old clients. */
+export const attachment = (name: string): string => create(name, { fallback: name.replace(/[^\w.-]/g, "_") })

@@ -1,29 +1,27 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { invalid } from "../../domain/InvalidPlaces.ts"
-import { JsonText } from "../../domain/json/JsonText.ts"
-import { members } from "../../domain/json/Members.ts"
-import type { Bounds, EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
-import { parseFairly } from "../../domain/json/ParseFairly.ts"
-import { print } from "../../domain/json/Print.ts"
-import { readTree } from "../../domain/json/ReadTree.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { LinkStorageLimit, StorageLimit, VersionNotFound } from "../../domain/Problem.ts"
+import { invalid, VersionNotFound } from "../../domain/Problem.ts"
+import { JsonText, print, readTree } from "../../domain/json/JsonText.ts"
+import { members } from "../../domain/json/Members.ts"
+import { type Bounds, type EnvelopeShape, parseInTurns } from "../../domain/json/ParseEnvelope.ts"
+import { inTurns } from "../../domain/Turns.ts"
 import { rowOf, rowText, timeOf, timeText, type Row } from "../../domain/Row.ts"
-import { systemFieldBytes } from "../../domain/Write.ts"
-import { Settings } from "../Config.ts"
-import type { FoundLink } from "./LinksRepo.ts"
-import type { WriteAnswer } from "../tables/EvaluateWrites.ts"
+import { systemFieldBytes } from "../../domain/RowInput.ts"
+import { Settings } from "../config/Settings.ts"
+import type { FoundLink } from "./Links.ts"
+import type { WriteResult } from "../tables/engine/Evaluation.ts"
 import { Rows } from "../tables/Rows.ts"
-import { RowWrites, type Caller } from "../tables/RowWrites.ts"
+import { Writes } from "../tables/Writes.ts"
 import { Versions } from "../versions/Versions.ts"
 import { contentOf, fieldOf, rowDeleted, type OpenedLink, type RowTarget } from "./LinkContent.ts"
+import { traced } from "../telemetry/Traced.ts"
 
 /** A link with which a row, or one text field of it, may be edited. */
-export interface EditableLink extends OpenedLink {
+interface EditableLink extends OpenedLink {
   readonly target: RowTarget
 }
 
-/** Whether a link may change what it leads to: not with the token of its download, and not for a query. */
+/** Whether a link can change its content: not with the download token, and not if it leads to a query. */
 export const isEditable = <Link extends FoundLink>(link: Link): link is Link & { readonly target: RowTarget } =>
   link.isViewer && link.target.kind !== "query"
 
@@ -37,14 +35,14 @@ const saveMembers = new Map<string, EnvelopeShape>([
 ])
 const restoreMembers = new Map<string, EnvelopeShape>([["version", scalar]])
 
-/** The members of a body that is an object with these, and with no others. */
+/** Reads the members of a body that is an object with only the known members. */
 const readBody = Effect.fnUntraced(function* (
   body: string,
   members: ReadonlyMap<string, EnvelopeShape>,
   known: ReadonlyArray<string>,
   bounds: Bounds
 ) {
-  const { issue, value } = yield* parseFairly(body, { kind: "object", members, rest }, bounds)
+  const { issue, value } = yield* inTurns(parseInTurns(body, { kind: "object", members, rest }, bounds))
   if (issue !== undefined) return yield* jsonProblem(issue, "")
   if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof JsonText) {
     return yield* invalid("", "must be a JSON object")
@@ -56,42 +54,28 @@ const readBody = Effect.fnUntraced(function* (
   return value as Record<string, unknown>
 })
 
-/** What a restore makes of the row: the fields of the archived one, or the one text field that the link leads to. */
+/** The fields that a restore writes: those of the archived row, or only the text field that the link leads to. */
 const fieldsOf = (target: RowTarget, archived: Row): JsonText | undefined => {
   if (target.kind === "row") return archived.data
   const field = fieldOf(archived, target.field)
   return field?.value[0] === '"' ? JsonText.trusted(`{${field.rawName}:${field.value}}`) : undefined
 }
 
-/** What an account holds is not told to whoever has a link into it. */
-const withoutTotals = <E extends { readonly _tag: string }>(failure: E) =>
-  failure instanceof StorageLimit
-    ? new LinkStorageLimit({ detail: "The account has no room for a longer text.", limit: failure.limit })
-    : failure
-
-/** What people change through links. Every change is a write of the link's, in the row's versions as any other. */
+/** Changes through links. Every change is a write by the link, and is recorded in the row's versions like any other. */
 export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server/links/LinkEdits", {
   make: Effect.gen(function* () {
-    const writes = yield* RowWrites
+    const writes = yield* Writes
     const versions = yield* Versions
     const rows = yield* Rows
     const { limits } = yield* Settings
     const bounds: Bounds = { limits: { ...limits }, textLength: limits.rowBytes + systemFieldBytes }
 
-    /** What the link leads to after a write, from the write's own answer. */
-    const written = ({ target }: EditableLink, { body }: WriteAnswer) =>
+    /** The link's content after a write, from the write's result. */
+    const written = ({ target }: EditableLink, { body }: WriteResult) =>
       Effect.fromResult(contentOf(target, rowOf(JsonText.trusted(members(body)[0]!.value))))
 
-    const callerOf = ({ accountId, id, makerName, now, target }: EditableLink): Caller => ({
-      accountId,
-      table: target.table,
-      changedBy: { kind: "link", id, name: makerName },
-      now: now.getTime(),
-      idempotencyKey: undefined
-    })
-
-    /** Saves `{updated_at, patch}` or, of a whole row, `{updated_at, row}`; refused if the row changed since. */
-    const save = Effect.fn("LinkEdits.save")(function* (link: EditableLink, body: string) {
+    /** Saves `{updated_at, patch}`, or for a whole row also `{updated_at, row}`. Fails if the row has changed since. */
+    const save = traced("LinkEdits.save")(function* (link: EditableLink, body: string) {
       const { target } = link
       const isText = target.kind === "text"
       const known = isText ? ["updated_at", "patch"] : [...saveMembers.keys()]
@@ -120,32 +104,32 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
         textField: isText ? target.field : undefined,
         restores: false
       } as const
-      return yield* written(link, yield* writes.write(callerOf(link), operation).pipe(Effect.mapError(withoutTotals)))
+      return yield* written(link, yield* writes.write(link.actor, { table: target.table }, operation))
     })
 
-    /** What is kept of the row's past, newest first: nothing of a row that was deleted, whose link has ended with it. */
+    /** The row's versions, newest first. Fails for a deleted row, with which the link has ended. */
     const archive = Effect.fnUntraced(function* (link: EditableLink) {
-      const { accountId, target } = link
-      const row = yield* rows.find(link, target.table, target.id)
+      const { actor, target } = link
+      const row = yield* rows.find(actor, target.table, target.id)
       if (Option.isNone(row)) return yield* rowDeleted()
-      return yield* versions.read(accountId, target.table, target.id)
+      return yield* versions.read(actor, target.table, target.id)
     })
 
-    /** Makes an archived version the row again, or its text the text of the link's field; not of a row that was deleted. */
-    const restore = Effect.fn("LinkEdits.restore")(function* (link: EditableLink, body: string) {
+    /** Restores an archived version of the row, or of the link's field. Fails for a deleted row. */
+    const restore = traced("LinkEdits.restore")(function* (link: EditableLink, body: string) {
       const { target } = link
       const { version } = yield* readBody(body, restoreMembers, [...restoreMembers.keys()], bounds)
       if (typeof version !== "number" || !Number.isInteger(version) || version < 1) {
         return yield* invalid("/version", "must be a whole number from 1")
       }
-      // The room of the versions is given back before the write asks for its own: who holds room for an answer may not.
-      const archived = Effect.map(archive(link), (versions) => versions.find((one) => one.version === version))
+      // The memory of the versions is released before the write reserves its own, to keep the order that `Room` requires.
+      const archived = Effect.map(archive(link), ({ versions }) => versions.find((one) => one.version === version))
       const found = yield* Effect.scoped(archived)
       const fields = found === undefined ? undefined : fieldsOf(target, found.row)
       if (fields === undefined) {
-        return yield* new VersionNotFound({ detail: "There is no such version, or it is no longer kept." })
+        return yield* new VersionNotFound({ detail: "This version does not exist or is no longer kept." })
       }
-      // A save finds live rows only, so that a row that is deleted meanwhile stays so.
+      // A save only finds live rows, so a row that is deleted meanwhile stays deleted.
       const operation = {
         action: "save",
         id: target.id,
@@ -155,13 +139,14 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
         textField: target.kind === "text" ? target.field : undefined,
         restores: true
       } as const
-      return yield* written(link, yield* writes.write(callerOf(link), operation).pipe(Effect.mapError(withoutTotals)))
+      return yield* written(link, yield* writes.write(link.actor, { table: target.table }, operation))
     })
 
-    /** `{versions}`, newest first: of a text those in which the field holds one. Who changed it is told by kind and name. */
-    const history = Effect.fn("LinkEdits.history")(function* (link: EditableLink) {
+    /** `{versions}`, newest first; for a text field, those in which it is a string. `changed_by` has only kind and name. */
+    const history = traced("LinkEdits.history")(function* (link: EditableLink) {
       const { target } = link
-      const shown = (yield* archive(link)).flatMap(({ archivedAt, changedBy, expiresAt, operation, row, version }) => {
+      const { versions } = yield* archive(link)
+      const shown = versions.flatMap(({ archivedAt, changedBy, expiresAt, operation, row, version }) => {
         const field = target.kind === "text" ? fieldOf(row, target.field) : undefined
         if (target.kind === "text" && field?.value[0] !== '"') return []
         const { kind, name } = readTree(changedBy.text, Number) as { readonly kind: string; readonly name: string }

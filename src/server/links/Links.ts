@@ -1,154 +1,215 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import type { AccountId } from "../../domain/Account.ts"
-import { invalid } from "../../domain/InvalidPlaces.ts"
-import { utf8Length } from "../../domain/json/Utf8.ts"
-import { targetText, type CreatedLink, type LinkTarget } from "../../domain/Link.ts"
+import { changeRefusal, tableRefusal, type Actor } from "../../domain/Actor.ts"
 import {
   FieldNotFound,
   FieldNotText,
+  invalid,
   RateLimited,
   RowNotFound,
-  type InvalidRequest,
-  type Unavailable
+  type InvalidRequest
 } from "../../domain/Problem.ts"
+import { print } from "../../domain/json/JsonText.ts"
+import { utf8Length } from "../../domain/json/Utf8.ts"
+import { targetText, type CreatedLink, type LinkTarget, targetOf } from "../../domain/Link.ts"
 import { timeText } from "../../domain/Row.ts"
-import { accountOfToken } from "../../domain/Token.ts"
-import { Settings } from "../Config.ts"
-import { transact } from "../sql/SqlFailure.ts"
+import { accountOfToken, type AccountId } from "../../domain/Account.ts"
+import { Settings } from "../config/Settings.ts"
+import { makePrune } from "../sql/Prune.ts"
+import { transact, refine } from "../sql/SqlFailure.ts"
 import { Rows } from "../tables/Rows.ts"
-import { Tokens } from "../Tokens.ts"
-import type { Reader } from "../keys/Admission.ts"
-import { LinksRepo, type FoundLink, type Maker } from "./LinksRepo.ts"
+import { Tokens } from "../accounts/Tokens.ts"
 import { fieldOf } from "./LinkContent.ts"
-
-/** Who makes a link, of which account. */
-export interface LinkMaker extends Maker, Reader {
-  readonly accountId: AccountId
-}
+import { traced } from "../telemetry/Traced.ts"
+import { makeLockAccount } from "../sql/LockAccount.ts"
 
 /**
- * How much a link keeps of what it leads to, in bytes of UTF-8. Links are not counted in an account's storage: this and
- * how many it may have at once bound what they take.
+ * In bytes of UTF-8: the maximum size of a link's stored target. Links do not count as an account's storage; this and the
+ * number of live links bound what they take.
  */
 const maxTargetBytes = 16_384
 
 const checkLength = (path: string, target: LinkTarget): Effect.Effect<void, InvalidRequest> =>
   utf8Length(targetText(target)) <= maxTargetBytes
     ? Effect.void
-    : Effect.fail(invalid(path, `is too long for a link, which keeps at most ${maxTargetBytes} bytes in all`))
+    : Effect.fail(invalid(path, `is too long for a link, which stores at most ${maxTargetBytes} bytes in all`))
+
+/** The creator of a link: a key, or the connection of an MCP client. The link ends when its creator is revoked. */
+interface Maker {
+  readonly kind: "key" | "connection"
+  readonly id: string
+}
+
+/** A link to store; it expires in `minutes`. */
+interface NewLink {
+  readonly accountId: AccountId
+  readonly id: string
+  readonly maker: Maker
+  readonly viewerHash: Uint8Array
+  readonly downloadHash: Uint8Array
+  readonly target: LinkTarget
+  readonly minutes: number
+}
+
+/** A link that is valid at `now`, the database's clock. `isViewer` says which of its two tokens was sent. */
+export interface FoundLink {
+  readonly accountId: AccountId
+  readonly id: string
+  /** The name of the key or client that created it. */
+  readonly makerName: string
+  readonly target: LinkTarget
+  readonly expiresAt: Date
+  readonly isViewer: boolean
+  readonly now: Date
+}
 
 /**
- * Short-lived links to what is stored. A link has two tokens, for its page and for its download: random, kept as SHA-256
- * only, and different, so that whoever has the download's cannot edit.
+ * Short-lived links to rows, text fields and queries. A link has two random tokens, one for its page and one for its download,
+ * so that a download link cannot edit. Only their SHA-256 is stored. A link never leads to a table that its creator cannot
+ * see, and a read-only creator gets no link that can edit.
  */
-export class Links extends Context.Service<
-  Links,
-  {
-    readonly toRow: (
-      maker: LinkMaker,
-      target: { readonly table: string; readonly id: string }
-    ) => Effect.Effect<CreatedLink, RowNotFound | RateLimited | Unavailable>
-    readonly toTextField: (
-      maker: LinkMaker,
-      target: { readonly table: string; readonly id: string; readonly field: string }
-    ) => Effect.Effect<
-      CreatedLink,
-      RowNotFound | FieldNotFound | FieldNotText | InvalidRequest | RateLimited | Unavailable
-    >
-    readonly toQuery: (
-      maker: LinkMaker,
-      query: Omit<LinkTarget & { readonly kind: "query" }, "kind">
-    ) => Effect.Effect<CreatedLink, InvalidRequest | RateLimited | Unavailable>
-    /** The link that a token opens. None tells nothing of why: unknown, over, revoked, or no token at all. */
-    readonly open: (token: string) => Effect.Effect<Option.Option<FoundLink>, Unavailable>
-    /** Removes links that are over, at most so many; gives how many. */
-    readonly prune: (rows: number) => Effect.Effect<number, Unavailable>
-  }
->()("agent-memory/server/links/Links") {
-  static readonly layerNoDeps = Layer.effect(
-    Links,
-    Effect.gen(function* () {
-      const repo = yield* LinksRepo
-      const rows = yield* Rows
-      const random = yield* SecureRandom.SecureRandom
-      const tokens = yield* Tokens
-      const sql = yield* SqlClient.SqlClient
-      const { baseUrl, limits } = yield* Settings
+export class Links extends Context.Service<Links>()("agent-memory/server/links/Links", {
+  make: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* Rows
+    const random = yield* SecureRandom.SecureRandom
+    const tokens = yield* Tokens
+    const { baseUrl, limits } = yield* Settings
 
-      const make = Effect.fnUntraced(function* ({ accountId, id, kind }: LinkMaker, target: LinkTarget) {
-        yield* repo.lockAccount(accountId)
-        const live = yield* repo.live(accountId)
-        if (live.count >= limits.liveLinks) {
-          return yield* new RateLimited({
-            detail: `The account has ${limits.liveLinks} links that have not expired, which is as many as it may.`,
-            hint: "Wait `retry_after` seconds until one expires, or use a link that was made before.",
-            limit: limits.liveLinks,
-            retry_after: Math.max(1, live.seconds)
-          })
-        }
-        const [viewer, download] = [yield* tokens.make(accountId), yield* tokens.make(accountId)]
-        const expiresAt = yield* repo.insert({
-          accountId,
-          id: yield* Effect.orDie(random.uuidV4()),
-          maker: { kind, id },
-          viewerHash: yield* tokens.hash(viewer),
-          downloadHash: yield* tokens.hash(download),
-          target,
-          minutes: limits.linkMinutes
-        })
-        const created: CreatedLink = {
-          viewer_url: `${baseUrl}/view/${viewer}`,
-          download_url: `${baseUrl}/download/${download}`,
-          editable: target.kind !== "query",
-          expires_at: timeText(expiresAt.getTime())
-        }
-        return created
-      }, transact(sql))
+    const lockAccount = makeLockAccount(sql)
 
-      const rowOf = Effect.fnUntraced(function* (maker: LinkMaker, table: string, id: string) {
-        const row = yield* rows.find(maker, table, id)
-        if (Option.isSome(row)) return row.value
-        return yield* new RowNotFound({ detail: `The table ${table} has no row with this id.` })
-      })
+    /** The number of the account's live links, and in how many seconds the first of them expires. */
+    const countLive = traced("Links.countLive")(function* (accountId: AccountId) {
+      const found = yield* sql<{ count: number; seconds: number }>`
+        SELECT count(*)::integer AS count,
+          coalesce(ceil(extract(epoch FROM min(expires_at) - memory_now())), 0)::integer AS seconds
+        FROM links
+        WHERE account_id = ${accountId} AND expires_at > (SELECT memory_now())
+      `
+      return found[0]!
+    }, refine)
 
-      const toRow = Effect.fn("Links.toRow")(function* (
-        maker: LinkMaker,
-        { id, table }: { table: string; id: string }
-      ) {
-        yield* rowOf(maker, table, id)
-        return yield* make(maker, { kind: "row", table, id })
-      })
+    /** Stores a link. Returns when it expires. */
+    const insert = traced("Links.insert")(function* (link: NewLink) {
+      const made = yield* sql<{ expires_at: Date }>`
+        INSERT INTO links
+          (account_id, link_id, viewer_hash, download_hash, key_id, connection_id, target,
+            created_at, expires_at)
+        SELECT ${link.accountId}, ${link.id}, ${link.viewerHash}, ${link.downloadHash},
+          ${link.maker.kind === "key" ? link.maker.id : null}, ${link.maker.kind === "key" ? null : link.maker.id},
+          ${targetText(link.target)}, now, now + make_interval(mins => ${link.minutes}::integer)
+        FROM memory_now() AS now
+        RETURNING expires_at
+      `
+      return made[0]!.expires_at
+    }, refine)
 
-      const toTextField = Effect.fn("Links.toTextField")(function* (
-        maker: LinkMaker,
-        { field, id, table }: { table: string; id: string; field: string }
-      ) {
-        const linked: LinkTarget = { kind: "text", table, id, field }
-        yield* checkLength("/field", linked)
-        const found = fieldOf(yield* rowOf(maker, table, id), field)
-        if (found === undefined) return yield* new FieldNotFound({ detail: "The row has no field of this name." })
-        if (found.value[0] !== '"') return yield* new FieldNotText({ detail: "The field holds no string." })
-        return yield* make(maker, linked)
-      })
-
-      const toQuery: Links["Service"]["toQuery"] = Effect.fn("Links.toQuery")(function* (maker, query) {
-        const linked: LinkTarget = { kind: "query", ...query }
-        const isSortLonger = utf8Length(query.sort ?? "") > (query.filter?.bytes ?? 0)
-        yield* checkLength(isSortLonger ? "/sort" : "/filter", linked)
-        return yield* make(maker, linked)
-      })
-
-      const open = Effect.fn("Links.open")(function* (token: string) {
-        const accountId = accountOfToken(token)
-        if (Option.isNone(accountId)) return Option.none<FoundLink>()
-        return yield* repo.find(accountId.value, yield* tokens.hash(token))
-      })
-
-      return Links.of({ toRow, toTextField, toQuery, open, prune: repo.prune })
+    const prune = makePrune(sql, "Links", {
+      table: "links",
+      key: "account_id, link_id",
+      due: sql`expires_at <= (SELECT memory_now())`,
+      oldest: "expires_at"
     })
-  )
 
-  static readonly layer = Links.layerNoDeps.pipe(Layer.provide([LinksRepo.layer, Tokens.layer]))
+    const make = Effect.fnUntraced(function* ({ accountId, id, kind }: Actor, target: LinkTarget) {
+      if (kind !== "key" && kind !== "connection") return yield* Effect.die(new Error(`A ${kind} makes no links.`))
+      yield* refine(lockAccount(accountId))
+      const live = yield* countLive(accountId)
+      if (live.count >= limits.liveLinks) {
+        return yield* new RateLimited({
+          detail: `The account has ${limits.liveLinks} links that have not expired, which is the limit.`,
+          hint: "Wait `retry_after` seconds until one expires, or use an existing link.",
+          limit: limits.liveLinks,
+          retry_after: Math.max(1, live.seconds)
+        })
+      }
+      const [viewer, download] = [yield* tokens.make(accountId), yield* tokens.make(accountId)]
+      const expiresAt = yield* insert({
+        accountId,
+        id: yield* Effect.orDie(random.uuidV4()),
+        maker: { kind, id },
+        viewerHash: yield* tokens.hash(viewer),
+        downloadHash: yield* tokens.hash(download),
+        target,
+        minutes: limits.linkMinutes
+      })
+      const created: CreatedLink = {
+        viewer_url: `${baseUrl}/view/${viewer}`,
+        download_url: `${baseUrl}/download/${download}`,
+        editable: target.kind !== "query",
+        expires_at: timeText(expiresAt.getTime())
+      }
+      return created
+    }, transact(sql))
+
+    /** The row that a link would edit. */
+    const rowOf = Effect.fnUntraced(function* (actor: Actor, table: string, id: string) {
+      const refusal = changeRefusal(actor)
+      if (refusal !== undefined) return yield* refusal
+      const row = yield* rows.find(actor, table, id)
+      if (Option.isSome(row)) return row.value
+      return yield* new RowNotFound({ detail: `The table ${table} has no row with this id.` })
+    })
+
+    const toRow = traced("Links.toRow")(function* (actor: Actor, { id, table }: { table: string; id: string }) {
+      yield* rowOf(actor, table, id)
+      return yield* make(actor, { kind: "row", table, id })
+    })
+
+    const toTextField = traced("Links.toTextField")(function* (
+      actor: Actor,
+      { field, id, table }: { table: string; id: string; field: string }
+    ) {
+      const linked: LinkTarget = { kind: "text", table, id, field }
+      yield* checkLength("/field", linked)
+      const found = fieldOf(yield* rowOf(actor, table, id), field)
+      if (found === undefined) return yield* new FieldNotFound({ detail: "The row has no field of this name." })
+      if (found.value[0] !== '"') return yield* new FieldNotText({ detail: "The field is not a string." })
+      return yield* make(actor, linked)
+    })
+
+    const toQuery = traced("Links.toQuery")(function* (
+      actor: Actor,
+      query: Omit<LinkTarget & { readonly kind: "query" }, "kind">
+    ) {
+      const refusal = tableRefusal(actor, query.table)
+      if (refusal !== undefined) return yield* refusal
+      const linked: LinkTarget = { kind: "query", ...query }
+      const lengths = [
+        ["/filter", query.filter?.bytes ?? 0],
+        ["/sort", utf8Length(query.sort ?? "")],
+        ["/fields", utf8Length(print(query.fields ?? []))]
+      ] as const
+      yield* checkLength(lengths.toSorted(([, a], [, b]) => b - a)[0]![0], linked)
+      return yield* make(actor, linked)
+    })
+
+    /** The link that a token opens. None does not say why: unknown, expired or revoked, or not a token. */
+    const open = traced("Links.open")(function* (token: string) {
+      const accountId = Option.getOrUndefined(accountOfToken(token))
+      if (accountId === undefined) return Option.none<FoundLink>()
+      const hash = yield* tokens.hash(token)
+      const found = yield* sql<Omit<FoundLink, "accountId" | "target"> & { readonly target: string }>`
+        SELECT l.link_id AS id, coalesce(k.name, c.client_name) AS "makerName", l.target, l.expires_at AS "expiresAt",
+          l.viewer_hash = ${hash} AS "isViewer", now
+        FROM links l
+        CROSS JOIN memory_now() AS now
+        LEFT JOIN api_keys k ON k.account_id = ${accountId} AND k.key_id = l.key_id AND k.revoked_at IS NULL
+        LEFT JOIN connections c
+          ON c.account_id = ${accountId} AND c.connection_id = l.connection_id AND c.expires_at > now
+        WHERE l.account_id = ${accountId} AND (l.viewer_hash = ${hash} OR l.download_hash = ${hash})
+          AND l.expires_at > now AND (k.key_id IS NOT NULL OR c.connection_id IS NOT NULL)
+      `
+      return Option.map(Option.fromUndefinedOr(found[0]), (row): FoundLink => ({
+        ...row,
+        accountId,
+        target: targetOf(row.target)
+      }))
+    }, refine)
+
+    return { toRow, toTextField, toQuery, open, prune }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make).pipe(Layer.provide(Tokens.layer))
 }

@@ -1,6 +1,6 @@
 import { Context, Data, Effect, Layer, Option, Predicate, Queue, Redacted, Ref } from "effect"
-import { Settings } from "../Config.ts"
-import { smtpOptions } from "./SmtpOptions.ts"
+import { isLoopbackHost, Settings } from "../config/Settings.ts"
+import { traced } from "../telemetry/Traced.ts"
 
 /** One mail to one mailbox. */
 export interface Mail {
@@ -11,8 +11,8 @@ export interface Mail {
 }
 
 /**
- * A mail was not taken. Holds no address and no text, so that it may be logged: `code` is the transport's or the SMTP
- * status. A `permanent` failure stays one however often the mail is sent.
+ * A mail was not accepted. `code` is the transport's code or the SMTP status; without addresses and text, the error can be
+ * logged. Sending the mail again cannot mend a `permanent` failure.
  */
 export class MailError extends Data.TaggedError("MailError")<{
   readonly code: string
@@ -26,13 +26,13 @@ export class Mailer extends Context.Service<
     readonly send: (mail: Mail) => Effect.Effect<void, MailError>
   }
 >()("agent-memory/server/mail/Mailer") {
-  /** Mails through the server of `SMTP_URL`, over a few connections that stay open. */
+  /** Sends through the server of `SMTP_URL`, over at most five connections that stay open. */
   static readonly layerSmtp = Layer.effect(
     Mailer,
     Effect.gen(function* () {
       const { smtpUrl, mailFrom } = yield* Settings
       const address = yield* Effect.orDie(Effect.fromOption(smtpUrl))
-      // Services without SMTP_URL need not load it.
+      // Loaded only with SMTP_URL.
       const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
       const transport = yield* Effect.acquireRelease(
         Effect.sync(() =>
@@ -49,10 +49,10 @@ export class Mailer extends Context.Service<
         (transport) => Effect.sync(() => transport.close())
       )
 
-      const send = Effect.fn("Mailer.send")(({ to, ...content }: Mail) =>
+      const send = traced("Mailer.send")(({ to, ...content }: Mail) =>
         Effect.tryPromise({
-          // As an object the address is taken as it is; as text it would be read as a list.
-          // Quoted-printable would break a link within a line, and mail programs let people copy the text as it came.
+          // An address as text would be parsed as a list of addresses. Quoted-printable would break a link into lines, and
+          // some mail programs let people copy the encoded text.
           try: (signal) =>
             transport.sendMail({ ...content, textEncoding: "base64", to: { name: "", address: to }, signal }),
           catch: failure
@@ -63,11 +63,11 @@ export class Mailer extends Context.Service<
     })
   )
 
-  /** Prints mails to the terminal, past the logger: a log may be kept or sent elsewhere. */
+  /** Prints mails to the terminal and not to the log, which may be stored or sent elsewhere. */
   static readonly layerTerminal = Layer.succeed(
     Mailer,
     Mailer.of({
-      send: Effect.fn("Mailer.send")((mail: Mail) => Effect.sync(() => void process.stdout.write(printed(mail))))
+      send: traced("Mailer.send")((mail: Mail) => Effect.sync(() => void process.stdout.write(printed(mail))))
     })
   )
 
@@ -101,13 +101,13 @@ export class Mailer extends Context.Service<
   )
 }
 
-/** What {@link Mailer.layerMemory} was given: all of it, and one after the other, waiting for the next. */
+/** The mails given to {@link Mailer.layerMemory}: all of them in `sent`, one after the other from `next`, which waits. */
 export class Outbox extends Context.Service<
   Outbox,
   {
     readonly sent: Effect.Effect<ReadonlyArray<Mail>>
     readonly next: Effect.Effect<Mail>
-    /** Forgets all of it. */
+    /** Forgets all mails. */
     readonly clear: Effect.Effect<void>
   }
 >()("agent-memory/server/mail/Mailer/Outbox") {}
@@ -124,4 +124,23 @@ const failure = (error: unknown): MailError => {
 const printed = ({ to, subject, text }: Mail): string => {
   const line = "─".repeat(72)
   return `\n${line}\nTo: ${to}\nSubject: ${subject}\n\n${text.trimEnd()}\n${line}\n\n`
+}
+
+/**
+ * Nodemailer's options for an `SMTP_URL`. An `smtp:` connection to another machine must be encrypted (STARTTLS, RFC 3207):
+ * an attacker in between could remove the server's offer and read the password and every sign-in link.
+ * `requireTLS=false` or `ignoreTLS=true` in the address waives that.
+ */
+export const smtpOptions = (address: string) => {
+  const { hostname, protocol, searchParams } = new URL(address)
+  const isWaived = searchParams.get("requireTLS") === "false" || searchParams.get("ignoreTLS") === "true"
+  const isAsked = searchParams.get("requireTLS") === "true"
+  return {
+    url: address,
+    requireTLS: protocol === "smtp:" && (isAsked || (!isWaived && !isLoopbackHost(hostname))),
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    disableFileAccess: true,
+    disableUrlAccess: true
+  }
 }

@@ -1,17 +1,17 @@
 import { Cause, Context, Effect, Layer } from "effect"
+import { readOnly, type Actor, type Moment } from "../../domain/Actor.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { internalError, InvalidRequest } from "../../domain/Problem.ts"
-import { Settings } from "../Config.ts"
-import { CurrentRequest } from "../http/CurrentRequest.ts"
-import { isProblem, type Problem } from "../http/RenderProblem.ts"
+import { type FieldIssue, internalError } from "../../domain/Problem.ts"
+import { Settings } from "../config/Settings.ts"
+import { CurrentRequest } from "../doors/CurrentRequest.ts"
+import { isProblem, type Problem } from "../doors/RenderProblem.ts"
 import { rateLimited } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import type { AuthenticatedConnection } from "../oauth/Grants.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
-import { readArguments } from "./Arguments.ts"
-import type { GivenArguments } from "./GivenArguments.ts"
+import { type GivenArguments, readArguments } from "./Arguments.ts"
 import type { Tool, ToolServices } from "./Tool.ts"
 import { argumentBounds } from "./Tools.ts"
 
@@ -46,19 +46,17 @@ export class CallTool extends Context.Service<
         const spent = yield* limiter.spend({ accountId, id, class: callClass })
         yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
         if (spent._tag === "Passed") return spent
-        return yield* rateLimited(spent, "connection", "One batch carries several writes to one table.")
+        return yield* rateLimited(spent, "connection", advice[callClass])
       })
 
       const attempt = Effect.fnUntraced(function* (call: ToolCall) {
         const { connection, given, tool } = call
         if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly()
-        const { incarnation, revision } = yield* spend(call, tool.isRead(given.values ?? {}))
         if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
-        return yield* tool.run(yield* readArguments(tool, given.values, bounds), {
-          ...connection,
-          revision,
-          incarnation
-        })
+        // A call that is refused here asked nothing of the database, and costs nothing.
+        const args = yield* readArguments(tool, given.values, bounds)
+        const moment = yield* spend(call, tool.isRead(given.values))
+        return yield* tool.run(args, actorOf(connection, moment))
       }, Effect.scoped)
 
       const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {
@@ -82,13 +80,28 @@ export class CallTool extends Context.Service<
   )
 }
 
-const readOnly = () =>
-  new InvalidRequest({
-    detail: "This connection is read-only. Reconnect and allow saving memories.",
-    hint: "Ask the person to connect again and to choose more than reading."
-  })
+/** Who acts with a connection, as of the admission of one call. */
+const actorOf = (connection: AuthenticatedConnection, { incarnation, now, revision }: Moment): Actor => ({
+  accountId: connection.accountId,
+  kind: "connection",
+  id: connection.id,
+  name: connection.clientName,
+  access: { readOnly: connection.access === "read", tables: connection.tables },
+  now,
+  revision,
+  incarnation
+})
 
-const shown = ["code", "detail", "hint", "errors", "operation", "limit", "current", "matches", "retry_after"]
+/** How to need fewer calls of a class. */
+const advice = {
+  read: "A query with fields, a larger limit or a filter reads in one call what several smaller ones do.",
+  write: "One batch carries several writes to one table."
+} as const
+
+const shown = ["code", "detail", "hint", "errors", "operation", "note", "limit", "current", "matches", "retry_after"]
+
+/** Problems that only the log explains: whoever reports them names the request. */
+const inLog: ReadonlySet<string> = new Set(["internal_error", "unavailable"])
 
 /** The next call to make, where the problem itself speaks of REST. */
 const hints: Readonly<Record<string, string>> = {
@@ -109,6 +122,13 @@ const refused = (problem: Problem, requestId: string, { tables }: AuthenticatedC
   const members = Object.fromEntries(
     Object.entries(told).filter(([name, value]) => shown.includes(name) && value !== undefined)
   )
-  const hint = hints[problem.code]
-  return { _tag: "Refused", problem: { ...members, ...(hint && { hint }), request_id: requestId } }
+  const isSaid = isSaidByDetail(told)
+  if (isSaid) delete members["errors"]
+  const hint = hints[problem.code] ?? (isSaid ? "Correct it and call the tool again." : undefined)
+  const request = inLog.has(problem.code) ? { request_id: requestId } : {}
+  return { _tag: "Refused", problem: { ...members, ...(hint && { hint }), ...request } }
 }
+
+/** Whether the one field that is at fault is named in the detail already. */
+const isSaidByDetail = ({ detail = "", errors }: Problem & { readonly errors?: ReadonlyArray<FieldIssue> }): boolean =>
+  errors?.length === 1 && detail.startsWith(errors[0]?.path ?? " ")

@@ -1,18 +1,20 @@
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import { Context, Effect, Layer, Semaphore } from "effect"
-import type { HttpServerResponse } from "effect/http"
-import { decodeUtf8 } from "../../domain/json/Utf8.ts"
-import { Settings } from "../Config.ts"
-import { CurrentRequest } from "../http/CurrentRequest.ts"
-import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import { HttpServerResponse } from "effect/http"
+import { randomUUID } from "node:crypto"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import { takeUtf8 } from "../../domain/json/Utf8.ts"
+import { Settings } from "../config/Settings.ts"
+import { answer } from "../capacity/SendResponse.ts"
+import { compressed } from "../doors/Compression.ts"
+import { CurrentRequest } from "../doors/CurrentRequest.ts"
+import type { AuthenticatedConnection } from "../oauth/Grants.ts"
+import { traced } from "../telemetry/Traced.ts"
 import { CallTool } from "./CallTool.ts"
-import { delivered, formFor } from "./Delivery.ts"
-import { ExactAnswer } from "./ExactAnswer.ts"
-import { readMessages, Unreadable } from "./Message.ts"
-import { operationOf } from "./Operation.ts"
+import type { ServedRequest } from "./McpServer.ts"
+import { operationOf, readMessages, Unreadable } from "./Messages.ts"
 import type { TooMuch } from "./RequestLimit.ts"
-import { rpcRefusal } from "./RpcRefusal.ts"
-import type { ServedRequest } from "./Server.ts"
+import { rpcError } from "./RpcRefusal.ts"
 import { makeTools } from "./Tools.ts"
 
 /** The body of a request to `/mcp`, with the headers that came with it. */
@@ -52,7 +54,7 @@ const lifetime = Effect.map(
  */
 export const LoadHandler = Context.Reference<() => Promise<Pick<McpHttpHandler, "fetch">>>(
   "agent-memory/server/mcp/McpEndpoint/LoadHandler",
-  { defaultValue: () => async () => (await import("./Server.ts")).makeHandler() }
+  { defaultValue: () => async () => (await import("./McpServer.ts")).makeHandler() }
 )
 
 /** Answers MCP messages of an authenticated connection: one HTTP request, one response, no session. */
@@ -74,12 +76,12 @@ export class McpEndpoint extends Context.Service<
       const handler = yield* Effect.cached(Effect.promise(yield* LoadHandler))
 
       const messagesOf = Effect.fnUntraced(function* (body: Uint8Array, admit: Admit) {
-        const { issue, value: text } = decodeUtf8(body)
+        const { issue, value: text } = takeUtf8(body)
         if (issue !== undefined) return yield* new Unreadable({ code: -32_700, message: issue.message })
         return yield* readMessages(text, tools, admit)
       })
 
-      const answer: McpEndpoint["Service"]["answer"] = Effect.fn("McpEndpoint.answer")(
+      const answer: McpEndpoint["Service"]["answer"] = traced("McpEndpoint.answer")(
         function* ({ body, headers, url }, connection, admit) {
           const record = yield* CurrentRequest
           record.operation = operationOf(undefined, tools)
@@ -116,17 +118,64 @@ export class McpEndpoint extends Context.Service<
           const whole = exact.fill(yield* Effect.promise(() => response.text()))
           // A subscription's first message answers nothing: only a stream can carry it.
           const isStream = record.operation === "mcp.subscriptions/listen"
-          return delivered(
-            response,
-            whole,
-            isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
-          )
+          const form = isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
+          return yield* compressed(delivered(response, whole, form), headers["accept-encoding"])
         },
         Effect.scoped,
-        Effect.catchTag("Unreadable", ({ code, message }) => Effect.succeed(rpcRefusal(400, message, {}, code)))
+        Effect.catchTag("Unreadable", ({ code, message }) => Effect.succeed(rpcError(400, message, {}, code)))
       )
 
       return McpEndpoint.of({ answer })
     })
   )
+}
+
+const streamType = "text/event-stream"
+const dataField = "data: "
+
+/** How a client wants its answer: as an event stream where one is due, or as JSON, which is an array for a batch. */
+type Form = "stream" | "message" | "batch"
+
+/** Whoever does not say that it takes event streams gets JSON. */
+const formFor = (accept: string | undefined, isBatch: boolean): Form =>
+  accept?.toLowerCase().includes(streamType) ? "stream" : isBatch ? "batch" : "message"
+
+// Lines end with a line feed alone here: JSON may hold other separators of lines as they are.
+const messagesOf = (events: string): ReadonlyArray<string> =>
+  events.split("\n").flatMap((line) => (line.startsWith(dataField) ? [line.slice(dataField.length)] : []))
+
+/** An answer as it goes out: whole, so that no client holds a stream open, and in the client's form. */
+const delivered = (response: Response, text: string, form: Form): HttpServerResponse.HttpServerResponse => {
+  const headers = Object.fromEntries(response.headers)
+  // The connection is the server's own business, which ends those of a service that stops.
+  delete headers["connection"]
+  const { status } = response
+  const contentType = headers["content-type"]
+  if (contentType === undefined) return HttpServerResponse.empty({ status, headers })
+  if (form === "stream" || !contentType.startsWith(streamType)) {
+    return HttpServerResponse.text(text, { status, headers, contentType })
+  }
+  const messages = messagesOf(text).flatMap((message, index) => (index === 0 ? [message] : [",", message]))
+  return answer(JsonText.joined(form === "batch" ? ["[", ...messages, "]"] : messages), status)
+}
+
+/**
+ * Carries exact JSON through a library that knows JavaScript values only: each text is a place holder on the way, which
+ * is filled in when the whole answer is text. Nobody can store a place holder, since each request has its own.
+ */
+class ExactAnswer {
+  readonly #mark = randomUUID()
+  readonly #texts: Array<string> = []
+
+  /** The object that stands for the text. */
+  hold(json: JsonText): Record<string, unknown> {
+    this.#texts.push(json.text)
+    return { [this.#mark]: this.#texts.length - 1 }
+  }
+
+  /** The answer's text with all place holders filled in. */
+  fill(text: string): string {
+    if (this.#texts.length === 0) return text
+    return text.replaceAll(new RegExp(`\\{"${this.#mark}":(\\d+)\\}`, "g"), (_, index) => this.#texts[Number(index)]!)
+  }
 }

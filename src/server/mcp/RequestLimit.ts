@@ -1,7 +1,7 @@
 import { Data, DateTime, Effect } from "effect"
-import type { ServiceLimits } from "../Config.ts"
-import * as Buckets from "../keys/Buckets.ts"
-import type { AuthenticatedConnection } from "../oauth/Connections.ts"
+import type { Limits } from "../../domain/Limits.ts"
+import * as Buckets from "../capacity/Buckets.ts"
+import type { AuthenticatedConnection } from "../oauth/Grants.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 
 /** Too much was sent at once; `retryAfter` (whole seconds) is when as much is let in. */
@@ -25,7 +25,7 @@ const perCall = 10
  * call that they may make. Calls are limited exactly and in the database beside that; these buckets are this process's own
  * and cost nothing to ask.
  */
-export const makeRequestLimit = (limits: ServiceLimits) => {
+export const makeRequestLimit = (limits: Limits) => {
   const buckets = Buckets.make()
   const pace = (calls: number) => Buckets.pace(perCall * calls, 60)
   const own = pace(limits.writesPerMinute + limits.readsPerMinute)

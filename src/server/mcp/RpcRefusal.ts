@@ -1,16 +1,58 @@
+import { Data } from "effect"
 import { HttpServerResponse } from "effect/http"
+import type { Problem, Renderer } from "../doors/RenderProblem.ts"
+import { resourceMetadataUrl, memoryScope } from "../oauth/ServerMetadata.ts"
 
-/** The MCP schema's words for a body that is no message, and for a service that can't serve one. */
+/** The MCP schema's codes for a body that is no message, and for a service that can't serve one. */
 const schemaCodes: Readonly<Record<number, number>> = { 400: -32_700, 503: -32_603 }
+
+/** A refusal that only MCP has. */
+export class RpcRefusal extends Data.TaggedError("RpcRefusal")<{
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
+}> {}
 
 /**
  * A refusal that comes before any message was read: a JSON-RPC error that answers no id. Where the MCP schema has no code
  * for what HTTP refuses, the code is the status: JSON-RPC 2.0 section 5.1 leaves such numbers to the application.
  */
-export const rpcRefusal = (
+export const rpcError = (
   status: number,
   message: string,
   headers: Readonly<Record<string, string>> = {},
   code = schemaCodes[status] ?? status
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", error: { code, message } }, { status, headers })
+
+/** Renders refusals of `/mcp`. */
+export const renderRpc: Renderer<RpcRefusal | Problem> = (failure) => {
+  const { detail = "The service is not ready.", status } = failure
+  if (failure instanceof RpcRefusal) return rpcError(status, detail, failure.headers)
+  return rpcError(status, status === 415 ? `${detail} Send application/json as it is.` : detail)
+}
+
+const adviceFor = (token: string): string =>
+  token.startsWith("svc_live_")
+    ? "An API key opens /v1, not /mcp: clients of /mcp sign in by themselves."
+    : "The access token is unknown, over or revoked. Refresh it, or sign in again."
+
+/**
+ * Sends a client to the sign-in (RFC 6750 section 3, RFC 9728 section 5.1). Only who showed a token is told that it is not
+ * valid: for the others nothing went wrong.
+ */
+export const unauthorized = (baseUrl: string, token?: string): RpcRefusal => {
+  const advice = token === undefined ? "Sign in first: MCP clients open a page for it by themselves." : adviceFor(token)
+  const parameters = [
+    ...(token === undefined ? [] : ['error="invalid_token"', `error_description="${advice}"`]),
+    `scope="${memoryScope}"`,
+    `resource_metadata="${resourceMetadataUrl(baseUrl)}"`
+  ]
+  return new RpcRefusal({
+    status: 401,
+    code: "unauthenticated",
+    detail: advice,
+    headers: { "www-authenticate": `Bearer ${parameters.join(", ")}` }
+  })
+}

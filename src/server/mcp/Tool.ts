@@ -1,18 +1,21 @@
 import type { Effect, Schema, Scope } from "effect"
+import type { Actor } from "../../domain/Actor.ts"
 import { shapeOf } from "../../domain/ExactJson.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import type { Limits } from "../../domain/Limits.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import type { EnvelopeShape } from "../../domain/json/ParseEnvelope.ts"
-import type { Unavailable } from "../../domain/Problem.ts"
-import type { Problem } from "../http/RenderProblem.ts"
+import type { Problem } from "../doors/RenderProblem.ts"
+import type { Changes } from "../changes/Changes.ts"
+import type { Settings } from "../config/Settings.ts"
 import type { Links } from "../links/Links.ts"
-import type { AdmittedConnection } from "../oauth/Connections.ts"
+import type { Writes, WriteTarget } from "../tables/Writes.ts"
 import type { Rows } from "../tables/Rows.ts"
-import type { RowWrites } from "../tables/RowWrites.ts"
 import type { Tables } from "../tables/Tables.ts"
 import type { Versions } from "../versions/Versions.ts"
 
 /** The services that tools work with: the same that REST has. */
-export type ToolServices = Links | Rows | RowWrites | Tables | Versions
+export type ToolServices = Changes | Links | Rows | Settings | Writes | Tables | Versions
 
 /** What clients are told of a tool before they call it. */
 export interface ToolHints {
@@ -42,20 +45,20 @@ export const changesAnew = hints(false, true, false)
 export interface Tool<Input extends Schema.Top = Schema.Top> {
   readonly name: string
   readonly title: string
-  /** What it is for and when to use it, in at most 1,024 characters. */
+  /** What it is for and when to use it, in at most 1,024 characters, with placeholders like `{limits.rowBytes}`. */
   readonly description: string
   readonly hints: ToolHints
   readonly input: Input
   readonly output: Schema.Top
   /** Which of its arguments hold exact JSON, and how many parts they may have. */
   readonly shape: EnvelopeShape
-  /** How many rows or patches its arguments may hold. */
-  readonly rows: number
+  /** How many rows or patches its arguments can have. */
+  readonly rows: (limits: Limits) => number
   /** Whether a call only reads: what it spends of the connection's limits. Its arguments were not checked yet. */
   readonly isRead: (args: Readonly<Record<string, unknown>>) => boolean
   readonly run: (
     args: Input["Type"],
-    connection: AdmittedConnection
+    actor: Actor
   ) => Effect.Effect<JsonText, Problem | Unavailable, ToolServices | Scope.Scope>
 }
 
@@ -65,7 +68,18 @@ export const tool = <Input extends Schema.Top>(
 ): Tool =>
   ({
     isRead: () => declared.hints.readOnlyHint,
-    rows: 1,
+    rows: () => 1,
     shape: shapeOf(declared.input.ast),
     ...declared
   }) as Tool
+
+/** To which table a call writes, and how, by its arguments. */
+export const targetOf = ({
+  dryRun,
+  idempotencyKey,
+  table
+}: {
+  readonly table: string
+  readonly idempotencyKey?: string
+  readonly dryRun?: boolean
+}): WriteTarget => ({ table, idempotencyKey, isDryRun: dryRun === true })

@@ -1,38 +1,45 @@
 import { Data, Effect } from "effect"
-import { Settings } from "../Config.ts"
-import type { Client } from "./Client.ts"
+import { Settings } from "../config/Settings.ts"
+import { traced } from "../telemetry/Traced.ts"
+import { isChallenge } from "./AuthorizationCodeGrant.ts"
+import type { Client } from "./ClientDocuments.ts"
 import { Clients } from "./Clients.ts"
-import { maxParameters, readQuery, stateOf, writeQuery } from "./OAuthParameters.ts"
-import { isChallenge } from "./Pkce.ts"
-import { registeredRedirect } from "./RedirectUris.ts"
-import { isOurResource } from "./Resource.ts"
-import { grantedScope } from "./Scopes.ts"
+import { registeredRedirect } from "./ClientMetadata.ts"
+import { grantedScope, isOurResource } from "./ServerMetadata.ts"
 
-/** What a client asks for at `/authorize`, checked (RFC 6749 section 4.1.1). */
+/** A checked request to `/authorize` (RFC 6749 section 4.1.1). */
 export interface AuthorizationRequest {
-  /** All that was asked for, in one spelling, whatever a browser makes of the address: the form's proof is made of it. */
+  /** The whole query in a canonical spelling, whatever a browser makes of it: the form's proof is computed from it. */
   readonly query: string
   readonly client: Client
-  /** Where the answer goes: registered by the client. */
+  /** Where the response goes. The client registered it. */
   readonly redirectUri: string
-  /** As the client gave it; undefined where it left it out. */
+  /** As the client sent it, if it did. */
   readonly givenRedirectUri: string | undefined
-  /** As it is spelled in the query, and goes back. */
+  /** As spelled in the query, and in the response. */
   readonly state: string | undefined
   readonly codeChallenge: string
   readonly scope: string
 }
 
-/** Nobody can be answered but the person: where an answer would go is not known for sure. */
-class PageRefusal extends Data.TaggedError("PageRefusal")<{ readonly detail: string }> {}
+/** An error that is shown to the person, because it is not certain where the client can be answered. */
+export class PageRefusal extends Data.TaggedError("PageRefusal")<{ readonly detail: string }> {
+  readonly status = 400
+  readonly code = "invalid_request"
+}
 
-/** A fault that is the client's to know (RFC 6749 section 4.1.2.1). */
-class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
+/** An error that is sent to the client (RFC 6749 section 4.1.2.1). */
+export class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
   readonly redirectUri: string
   readonly state: string | undefined
   readonly error: "invalid_request" | "invalid_target" | "unsupported_response_type" | "consent_required"
   readonly description: string
-}> {}
+}> {
+  readonly status = 400
+  get code(): string {
+    return this.error
+  }
+}
 
 interface Fault {
   readonly error: RedirectRefusal["error"]
@@ -45,14 +52,14 @@ const invalid = (description: string): Fault => ({ error: "invalid_request", des
 
 const single = ["client_id", "redirect_uri", "response_type", "response_mode", "state", "scope", "prompt"]
 
-const hasNothingTwice: Check = (query) => {
+const hasNoRepeats: Check = (query) => {
   const name = [...single, "code_challenge", "code_challenge_method"].find((name) => query.getAll(name).length > 1)
-  return name === undefined ? undefined : invalid(`${name} is given twice.`)
+  return name === undefined ? undefined : invalid(`${name} must be sent only once.`)
 }
 
 const asksForCode: Check = (query) => {
   const type = query.get("response_type")
-  if (type === null) return invalid("response_type is missing: it must be code.")
+  if (type === null) return invalid("response_type is missing. It must be code.")
   return type === "code"
     ? undefined
     : { error: "unsupported_response_type", description: "response_type must be code." }
@@ -63,7 +70,7 @@ const wantsQuery: Check = (query) =>
 
 const hasChallenge: Check = (query) => {
   const challenge = query.get("code_challenge")
-  if (challenge === null) return invalid("code_challenge is missing: PKCE is required.")
+  if (challenge === null) return invalid("code_challenge is missing. PKCE is required.")
   if (query.get("code_challenge_method") !== "S256") return invalid("code_challenge_method must be S256.")
   return isChallenge(challenge) ? undefined : invalid("code_challenge must be 43 characters of base64url.")
 }
@@ -73,38 +80,43 @@ const hasResource: Check = (query, baseUrl) =>
     ? undefined
     : { error: "invalid_target", description: `resource must be ${baseUrl}/mcp.` }
 
-/** A person has to agree to every connection, so that nothing can happen without showing a page. */
+/** A person has to approve every connection, so a page is always shown. */
 const mayPrompt: Check = (query) =>
   (query.get("prompt") ?? "").split(" ").includes("none")
-    ? { error: "consent_required", description: "prompt=none is not possible: a person has to agree." }
+    ? {
+        error: "consent_required",
+        description: "prompt=none is not supported: a person has to approve the connection."
+      }
     : undefined
 
-const checks: ReadonlyArray<Check> = [hasNothingTwice, asksForCode, wantsQuery, hasChallenge, hasResource, mayPrompt]
+const checks: ReadonlyArray<Check> = [hasNoRepeats, asksForCode, wantsQuery, hasChallenge, hasResource, mayPrompt]
 
-/** The client, and where it may be answered. Until both are known, nothing is sent anywhere. */
+/** The client, and where it can be answered. Until both are known, nothing is sent to it. */
 const recipient = Effect.fnUntraced(function* (query: URLSearchParams, ip: string) {
   const clients = yield* Clients
   const [clientId, ...otherIds] = query.getAll("client_id")
   if (clientId === undefined || otherIds.length > 0) {
-    return yield* new PageRefusal({ detail: "The address must name one client_id." })
+    return yield* new PageRefusal({ detail: "The URL must have exactly one client_id." })
   }
   const client = yield* clients.find(clientId, ip)
   const [given, ...others] = query.getAll("redirect_uri")
-  if (others.length > 0) return yield* new PageRefusal({ detail: "The address must name one redirect_uri." })
+  if (others.length > 0) return yield* new PageRefusal({ detail: "The URL must have at most one redirect_uri." })
   if (given === undefined) {
     if (client.redirectUris.length === 1) return { client, redirectUri: client.redirectUris[0]!, given }
-    return yield* new PageRefusal({ detail: "redirect_uri is missing, and the app has registered several." })
+    return yield* new PageRefusal({
+      detail: "redirect_uri is missing. It is required, because the app has registered several."
+    })
   }
   if (registeredRedirect(client.redirectUris, given)) return { client, redirectUri: given, given }
-  return yield* new PageRefusal({ detail: "redirect_uri is none of those that the app has registered." })
+  return yield* new PageRefusal({ detail: "redirect_uri is not one of those that the app has registered." })
 })
 
-/** Checks a request to `/authorize`, when it is shown and once more when the person has agreed. */
-export const checkAuthorization = Effect.fn("checkAuthorization")(function* (text: string, ip: string) {
+/** Checks a request to `/authorize`, before the page is shown and again after the person has agreed. */
+export const checkAuthorization = traced("checkAuthorization")(function* (text: string, ip: string) {
   const { baseUrl } = yield* Settings
   const query = readQuery(text)
   if (query === undefined) {
-    return yield* new PageRefusal({ detail: `The address may have ${maxParameters} parameters.` })
+    return yield* new PageRefusal({ detail: `The URL may have at most ${maxParameters} parameters.` })
   }
   const { client, given, redirectUri } = yield* recipient(query, ip)
   const state = stateOf(text)
@@ -124,9 +136,60 @@ export const checkAuthorization = Effect.fn("checkAuthorization")(function* (tex
   return request
 })
 
-/** The address that takes an answer to the client, which is named byte for byte as it is registered. */
+/** The URL that sends a response to the client. The redirect URI is used byte for byte as registered. */
 export const answerTo = (
   redirectUri: string,
   answer: Readonly<Record<string, string>>,
   state: string | undefined
 ): string => `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${writeQuery(new URLSearchParams(answer), state)}`
+
+/** The maximum number of parameters of an OAuth request. Clients send about ten. */
+export const maxParameters = 20
+
+/** Parameters that are lists of values separated by blanks, and cannot contain a plus. */
+const lists = new Set(["scope", "prompt"])
+
+/** Whether a query has more than {@link maxParameters}, counting empty ones. */
+const isTooMany = (text: string): boolean => text.split("&", maxParameters + 1).length > maxParameters
+
+/**
+ * The parameters of a query; undefined if there are more than {@link maxParameters}. In form encoding a plus is a blank
+ * (RFC 6749 appendix B), but many clients send a raw plus for a plus. All parameters are either lists separated by blanks or
+ * texts without blanks, such as URLs, except `state`: see {@link stateOf}.
+ */
+const readQuery = (query: string): URLSearchParams | undefined => {
+  if (isTooMany(query)) return undefined
+  const read = [...new URLSearchParams(query.replaceAll("+", "%2B"))]
+  return new URLSearchParams(read.map(([name, value]) => [name, lists.has(name) ? value.replaceAll("+", " ") : value]))
+}
+
+// Browsers escape a quote in a query, but the target of a form must stay as it is. A percent sign without two digits is not an
+// escape.
+const notInQuery = /%(?![\da-f]{2})|[^\w.~!$()*+,;=:@/?%-]/gi
+
+const asEscape = (ascii: string): string => `%${ascii.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`
+
+/** Raw characters that show that no library encoded the value, such as those of base64. */
+const writtenByHand = /[/=?@]/
+
+/**
+ * The `state` of a query as spelled there. A plus in it may mean a blank or a plus; in the same spelling the client reads what
+ * it wrote, by whichever rule it uses for both. A client that writes the value without a library means a plus, but may read a
+ * blank, so its pluses are escaped. Characters that are not allowed in a URL are escaped, too.
+ */
+const stateOf = (query: string): string | undefined => {
+  const pair = query.split("&").find((pair) => new URLSearchParams(pair).has("state"))
+  if (pair === undefined) return undefined
+  const state = pair.replace(/^[^=]*=?/, "").replace(notInQuery, asEscape)
+  return writtenByHand.test(state) ? state.replaceAll("+", "%2B") : state
+}
+
+/**
+ * Writes a query that every parser reads alike, with `%20` for blanks and `%2B` for pluses. The `state` keeps the spelling of
+ * {@link stateOf}.
+ */
+const writeQuery = (parameters: URLSearchParams, state: string | undefined): string => {
+  const others = [...parameters].filter(([name]) => name !== "state")
+  const query = new URLSearchParams(others).toString().replaceAll("+", "%20")
+  return state === undefined ? query : `${query}&state=${state}`
+}

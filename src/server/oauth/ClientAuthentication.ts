@@ -40,17 +40,19 @@ const credentialsOf = Effect.fnUntraced(function* (
     return { clientId, secret }
   }
   const basic = basicCredentials(header)
-  if (basic === undefined) return yield* invalidClient("The Authorization header must be Basic, with id and secret.")
-  if (secret !== undefined) return yield* invalidRequest("The client authenticates twice: by header and by form.")
+  if (basic === undefined)
+    return yield* invalidClient("The Authorization header must use Basic, with the client's id and secret.")
+  if (secret !== undefined)
+    return yield* invalidRequest("The client must authenticate once: in the header or in the form.")
   if (clientId !== undefined && clientId !== basic.clientId) {
-    return yield* invalidRequest("client_id is another one than that of the Authorization header.")
+    return yield* invalidRequest("client_id differs from the one in the Authorization header.")
   }
   return basic
 })
 
 /**
- * Which client sends a form, by Basic authentication, by its fields, or, for public clients, by its id alone. Whoever is
- * not known is told so with 401, on which clients register anew.
+ * The client that sent a form: by Basic authentication, by the form's fields, or for public clients by the id alone. The
+ * response to an unknown client is 401, after which clients register again.
  */
 export const authenticateClient = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,

@@ -1,37 +1,67 @@
-import { Cache, Context, Duration, Effect, Exit, Layer, Predicate, Result } from "effect"
+import { Cache, Context, Data, Duration, Effect, Exit, Layer, Predicate, Result } from "effect"
 import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
 import { decodeUtf8 } from "../../domain/json/Utf8.ts"
-import type { RateLimited, Unavailable } from "../../domain/Problem.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
-import { Settings } from "../Config.ts"
-import { ClientUnknown, type Client } from "./Client.ts"
-import { readRedirects, shownName } from "./ClientMetadata.ts"
-import { DocumentFetcher, type FetchedDocument } from "./DocumentFetcher.ts"
-import { maxUriLength } from "./RedirectUris.ts"
+import { Settings } from "../config/Settings.ts"
+import { maxUriLength, readRedirects, shownName } from "./ClientMetadata.ts"
+import { traced } from "../telemetry/Traced.ts"
+
+/** A client, as shown at the consent page and as its requests are checked. */
+export interface Client {
+  readonly id: string
+  /** Chosen by the client, so it proves nothing. */
+  readonly name: string
+  readonly redirectUris: ReadonlyArray<string>
+  /** Whether its id is the URL of a document that describes it, so that the URL's host vouches for it. */
+  readonly isDocument: boolean
+}
+
+/** There is no client with this id. The detail says why, for the person at the browser. */
+export class ClientUnknown extends Data.TaggedError("ClientUnknown")<{ readonly detail: string }> {
+  readonly status = 400
+  readonly code = "invalid_client"
+}
+
+/** The response of a URL. */
+export interface FetchedDocument {
+  readonly status: number
+  readonly contentType: string
+  readonly cacheControl: string
+  readonly body: Uint8Array
+}
+
+/** Nothing was fetched. The reason is for people and follows "The document could not be used: ". */
+export class FetchFailed extends Data.TaggedError("FetchFailed")<{ readonly reason: string }> {}
+
+/** Fetches an https URL, without following redirects. */
+export class DocumentFetcher extends Context.Service<
+  DocumentFetcher,
+  { readonly fetch: (url: URL, maxBytes: number) => Effect.Effect<FetchedDocument, FetchFailed> }
+>()("agent-memory/server/oauth/ClientDocuments/DocumentFetcher") {}
 
 const maxDocumentBytes = 5 * 1024
 const cached = 1000
 const failureLife = Duration.seconds(30)
 
-/** In seconds: how long a document is used without asking for it again. */
+/** In seconds: how long a document is cached. */
 const life = { least: 60, usual: 3600, most: 86_400 } as const
 
-// Whatever a client can do besides, its requests are proved by PKCE.
+// Whatever else a client supports, PKCE authenticates its requests.
 const authMethods: ReadonlyArray<unknown> = ["none", "private_key_jwt"]
 
-/** Whether a client id is the address of a document that describes the client. */
+/** Whether a client id is the URL of a document that describes the client. */
 export const isDocumentId = (clientId: string): boolean => /^https?:/i.test(clientId)
 
-/** Why a client id is no address of a document (Client ID Metadata Document, section 3); none if it may be one. */
+/** Why a client id is not the URL of a document (Client ID Metadata Document, section 3); undefined if it can be one. */
 export const documentIdFault = (clientId: string): string | undefined => {
-  if (clientId.length > maxUriLength) return `A client id may have ${maxUriLength} characters.`
-  if (!clientId.startsWith("https://")) return "A client id that is an address must begin with https://."
+  if (clientId.length > maxUriLength) return `A client id may have at most ${maxUriLength} characters.`
+  if (!clientId.startsWith("https://")) return "A client id that is a URL must begin with https://."
   const url = URL.parse(clientId)
-  // What has another normal form (dot segments, other spellings of a host) may be compared or fetched as another one.
-  if (url?.href !== clientId) return "A client id that is an address must be a complete one in its normal form."
-  if (clientId.includes("#")) return "A client id that is an address must have no fragment."
-  if (url.username !== "" || url.password !== "") return "A client id that is an address must hold no user name."
-  if (url.pathname === "/") return "A client id that is an address must have a path."
+  // A URL in another form (with dot segments, or another spelling of the host) might be compared or fetched as a different one.
+  if (url?.href !== clientId) return "A client id that is a URL must be complete and in its normal form."
+  if (clientId.includes("#")) return "A client id that is a URL must not have a fragment."
+  if (url.username !== "" || url.password !== "") return "A client id that is a URL must not have a user name."
+  if (url.pathname === "/") return "A client id that is a URL must have a path."
   return undefined
 }
 
@@ -50,70 +80,62 @@ const parse = (body: Uint8Array): unknown => {
   return text.issue === undefined ? parseEnvelope(text.value, { kind: "plain" }).value : undefined
 }
 
-/** The client that an answer describes, or what is wrong with it. */
+/** The client that a response describes, or what is wrong with it. */
 const clientOf = (id: string, { body, contentType, status }: FetchedDocument): Result.Result<Client, string> => {
-  if (status >= 300 && status < 400) return Result.fail("its address redirects to another one")
-  if (status !== 200) return Result.fail(`its address answered with status ${status}`)
+  if (status >= 300 && status < 400) return Result.fail("its URL redirects to another one")
+  if (status !== 200) return Result.fail(`its URL responded with status ${status}`)
   if (!isJson(contentType)) return Result.fail("it is not sent as application/json")
   if (body.length > maxDocumentBytes) return Result.fail(`it is larger than ${maxDocumentBytes} bytes`)
   const document = parse(body)
-  if (!Predicate.isObject(document) || Array.isArray(document)) return Result.fail("it is no JSON object")
+  if (!Predicate.isObject(document) || Array.isArray(document)) return Result.fail("it is not a JSON object")
   const { client_id, client_name, client_secret, redirect_uris, token_endpoint_auth_method }: Record<string, unknown> =
     { ...document }
-  if (client_id !== id) return Result.fail("its client_id is not its own address")
+  if (client_id !== id) return Result.fail("its client_id is not its own URL")
   if (!Predicate.isString(client_name) || client_name.trim() === "") return Result.fail("it has no client_name")
   const redirects = readRedirects(redirect_uris)
   if (Result.isFailure(redirects)) return Result.fail(`its redirect_uris cannot be used: ${redirects.failure}`)
   if (Predicate.isNotNullish(client_secret) || !authMethods.includes(token_endpoint_auth_method ?? "none")) {
-    return Result.fail("its token_endpoint_auth_method must be none, since a public document holds no secret")
+    return Result.fail("its token_endpoint_auth_method must be none, because a public document has no secret")
   }
   const name = shownName(client_name, redirects.success)
   return Result.succeed({ id, name, redirectUris: redirects.success, isDocument: true })
 }
 
-/** Clients that say who they are in a document of their own; their id is its address. */
-export class ClientDocuments extends Context.Service<
-  ClientDocuments,
-  {
-    /** The client that a document describes. Documents that are not known yet are fetched, so often per client IP. */
-    readonly find: (clientId: string, ip: string) => Effect.Effect<Client, ClientUnknown | RateLimited | Unavailable>
-  }
->()("agent-memory/server/oauth/ClientDocuments") {
-  static readonly layerNoDeps = Layer.effect(
-    ClientDocuments,
-    Effect.gen(function* () {
-      const fetcher = yield* DocumentFetcher
-      const throttle = yield* SignInThrottle
-      const { limits } = yield* Settings
+/** Clients that a document describes. The client id is the URL of the document. */
+export class ClientDocuments extends Context.Service<ClientDocuments>()("agent-memory/server/oauth/ClientDocuments", {
+  make: Effect.gen(function* () {
+    const fetcher = yield* DocumentFetcher
+    const throttle = yield* SignInThrottle
+    const { limits } = yield* Settings
 
-      const fetchClient = Effect.fn("ClientDocuments.fetch")(function* (clientId: string) {
-        const url = new URL(clientId)
-        const unusable = (reason: string) =>
-          new ClientUnknown({ detail: `The client's document at ${url.host} could not be used: ${reason}.` })
-        const fetched = yield* fetcher
-          .fetch(url, maxDocumentBytes)
-          .pipe(Effect.mapError(({ reason }) => unusable(reason)))
-        const client = yield* Effect.mapError(Effect.fromResult(clientOf(clientId, fetched)), unusable)
-        return { client, life: lifeOf(fetched) }
-      })
-
-      const cache = yield* Cache.makeWith(fetchClient, {
-        capacity: cached,
-        timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.life : failureLife)
-      })
-
-      const find = Effect.fn("ClientDocuments.find")(function* (clientId: string, ip: string) {
-        const fault = documentIdFault(clientId)
-        if (fault !== undefined) return yield* new ClientUnknown({ detail: fault })
-        if (!(yield* Cache.has(cache, clientId))) {
-          yield* throttle.spend([{ bucket: `register:ip:${ip}`, perHour: limits.registrationsPerIpPerHour }])
-        }
-        return (yield* Cache.get(cache, clientId)).client
-      })
-
-      return ClientDocuments.of({ find })
+    const fetchClient = traced("ClientDocuments.fetch")(function* (clientId: string) {
+      const url = new URL(clientId)
+      const unusable = (reason: string) =>
+        new ClientUnknown({ detail: `The client's document at ${url.host} could not be used: ${reason}.` })
+      const fetched = yield* fetcher
+        .fetch(url, maxDocumentBytes)
+        .pipe(Effect.mapError(({ reason }) => unusable(reason)))
+      const client = yield* Effect.mapError(Effect.fromResult(clientOf(clientId, fetched)), unusable)
+      return { client, life: lifeOf(fetched) }
     })
-  )
 
-  static readonly layer = ClientDocuments.layerNoDeps.pipe(Layer.provide(SignInThrottle.layer))
+    const cache = yield* Cache.makeWith(fetchClient, {
+      capacity: cached,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.life : failureLife)
+    })
+
+    /** The client that a document describes. Documents that are not cached are fetched, within the limit per client IP. */
+    const find = traced("ClientDocuments.find")(function* (clientId: string, ip: string) {
+      const fault = documentIdFault(clientId)
+      if (fault !== undefined) return yield* new ClientUnknown({ detail: fault })
+      if (!(yield* Cache.has(cache, clientId))) {
+        yield* throttle.spend([{ bucket: `register:ip:${ip}`, perHour: limits.registrationsPerIpPerHour }])
+      }
+      return (yield* Cache.get(cache, clientId)).client
+    })
+
+    return { find }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make).pipe(Layer.provide(SignInThrottle.layer))
 }

@@ -1,35 +1,42 @@
-import { Effect } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Effect, Layer } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/Problem.ts"
-import { Settings } from "../Config.ts"
-import { renderProblem } from "../http/RenderProblem.ts"
-import { resourceMetadata, serverMetadata } from "./Metadata.ts"
+import { Settings } from "../config/Settings.ts"
+import { problemResponse } from "../doors/RenderProblem.ts"
+import { route } from "../doors/Routes.ts"
+import { folder, resourceMetadata, serverMetadata } from "./ServerMetadata.ts"
 
-/** Both documents lie at the root and beside the path of `/mcp`: clients differ in where they look first. */
-export const metadataPaths = {
-  resource: ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"],
-  server: ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"]
-} as const
-
-const document = (body: unknown) =>
-  Effect.succeed(HttpServerResponse.setHeader(HttpServerResponse.jsonUnsafe(body), "cache-control", "max-age=300"))
-
-/** What lets a client connect with nothing but the address of `/mcp`. */
-export const MetadataRoutes = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
+/** The metadata with which a client can connect knowing only the URL of `/mcp`. */
+export const MetadataRoutes = Layer.effectDiscard(
+  Effect.gen(function* () {
     const settings = yield* Settings
-    for (const path of metadataPaths.resource) {
-      yield* router.add("GET", path, document(resourceMetadata(settings.baseUrl)))
+    const documents = {
+      "oauth-protected-resource": resourceMetadata(settings.baseUrl),
+      "oauth-authorization-server": serverMetadata(settings)
     }
-    for (const path of metadataPaths.server) yield* router.add("GET", path, document(serverMetadata(settings)))
-    // Clients try documents of other protocols here, and some read the answer as JSON whatever its status and type.
-    yield* router.add(
-      "GET",
-      "/.well-known/*",
-      Effect.map(
-        renderProblem(new NotFound({ detail: "There is no such document here." })),
-        HttpServerResponse.setHeader("content-type", "application/json")
-      )
-    )
+    for (const [name, document] of Object.entries(documents)) {
+      const response = HttpServerResponse.jsonUnsafe(document, { headers: { "cache-control": "max-age=300" } })
+      // Clients differ in where they look first: at the root or at the path with `/mcp`.
+      for (const path of [`${folder}/${name}`, `${folder}/${name}/mcp`] as const) {
+        yield* route({
+          method: "GET",
+          path,
+          render: problemResponse,
+          *handle() {
+            return response
+          }
+        })
+      }
+    }
+    // Clients also try the documents of other protocols, and some parse any response as JSON, whatever its status and type.
+    yield* route({
+      method: "GET",
+      path: `${folder}/*`,
+      render: (problem, refused) =>
+        HttpServerResponse.setHeader(problemResponse(problem, refused), "content-type", "application/json"),
+      *handle() {
+        return yield* new NotFound({ detail: "There is no such document here." })
+      }
+    })
   })
 )

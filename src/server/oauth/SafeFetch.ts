@@ -1,29 +1,69 @@
+import { Effect, Layer, Option } from "effect"
+import ipaddr from "ipaddr.js"
 import type { LookupAddress } from "node:dns"
 import { Resolver } from "node:dns/promises"
 import { Agent, request } from "node:https"
 import { isIP } from "node:net"
-import { Effect, Layer } from "effect"
-import { DocumentFetcher, FetchFailed, type FetchedDocument } from "./DocumentFetcher.ts"
-import { isPublicAddress } from "./PublicAddress.ts"
+import { parseIp } from "../config/ParseIp.ts"
+import { DocumentFetcher, FetchFailed, type FetchedDocument } from "./ClientDocuments.ts"
+import { traced } from "../telemetry/Traced.ts"
 
-/** What {@link makeSafeFetch} does otherwise in tests. */
+// Not globally reachable by the IANA registry of special-purpose addresses, 6to4 relays, and multicast.
+const special4 = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4"
+].map((block) => ipaddr.IPv4.parseCIDR(block))
+
+// Only 2000::/3 of IPv6 is allocated. It includes Teredo and other protocols, documentation, 6to4 and segment routing.
+const global6 = ipaddr.IPv6.parseCIDR("2000::/3")
+const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map((block) => ipaddr.IPv6.parseCIDR(block))
+
+// IPv6 forms of IPv4 addresses: mapped ones, and those translated by networks without IPv4 (NAT64).
+const embedding = ["::ffff:0:0/96", "64:ff9b::/96"].map((block) => ipaddr.IPv6.parseCIDR(block))
+
+const isPublic4 = (address: ipaddr.IPv4): boolean => !special4.some((block) => address.match(block))
+
+/** Whether an IP address is on the public internet: not on this machine or its networks, and not reserved. */
+export const isPublicAddress = (address: string): boolean => {
+  // Only local addresses have a zone.
+  const parsed = address.includes("%") ? undefined : Option.getOrUndefined(parseIp(address))
+  if (parsed === undefined) return false
+  if (parsed instanceof ipaddr.IPv4) return isPublic4(parsed)
+  if (embedding.some((block) => parsed.match(block))) return isPublic4(new ipaddr.IPv4(parsed.toByteArray().slice(12)))
+  return parsed.match(global6) && !special6.some((block) => parsed.match(block))
+}
+
+/** Overrides of {@link makeSafeFetch} for tests. */
 export interface SafeFetchOptions {
-  /** All addresses of a host, asked for until the signal says that nobody waits for them. */
+  /** Resolves all addresses of a host. The signal cancels it. */
   readonly resolve?: (host: string, signal: AbortSignal) => Promise<ReadonlyArray<LookupAddress>>
   readonly isPublic?: (address: string) => boolean
-  /** The one port that addresses may name. */
+  /** The only port that URLs can have. */
   readonly port?: number
-  /** The certificate that is trusted instead of those of the system. */
+  /** The certificate that is trusted instead of the system's. */
   readonly ca?: string
-  /** In milliseconds: how long all of it may take. */
+  /** In milliseconds: the timeout of the whole fetch. */
   readonly patience?: number
 }
 
 const hostPart = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1")
 
 /**
- * Asks the name servers, and no file of this machine. The system's own look-ups would share few threads with those of the
- * database, and could not be broken off: a host whose name server is slow would keep all others waiting.
+ * Resolves a host by DNS only. The system's resolver shares a few threads with the look-ups of the database and cannot be
+ * cancelled, so a host with a slow name server would block all others.
  */
 const resolveAll = async (host: string, signal: AbortSignal): Promise<ReadonlyArray<LookupAddress>> => {
   const resolver = new Resolver()
@@ -36,9 +76,9 @@ const resolveAll = async (host: string, signal: AbortSignal): Promise<ReadonlyAr
 }
 
 /**
- * Fetches from the public internet alone, since the address is anybody's wish: nothing of this machine or its networks
- * can be reached. The connection goes to the addresses that were checked, so a second answer of the host's name server
- * changes nothing. Follows no redirect, uses no proxy, and sends nothing of ours.
+ * Fetches from the public internet only, because anyone can choose the URL: this machine and its networks cannot be reached.
+ * It connects to the addresses that were checked, so a later DNS response changes nothing. It follows no redirects, uses no
+ * proxy, and sends no credentials.
  */
 export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["Service"] => {
   const { ca, isPublic = isPublicAddress, patience = 5000, port = 443, resolve = resolveAll } = options
@@ -67,7 +107,7 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
       const sent = request(
         url,
         {
-          // An agent of its own: the process's may have a proxy or a connection that was made for somebody else.
+          // The process's agent may have a proxy, or a connection made for another request.
           agent: new Agent({ keepAlive: false }),
           headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "agent-memory" },
           lookup: (_host, { all }, found) => {
@@ -104,21 +144,21 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
     })
 
   return {
-    fetch: Effect.fn("SafeFetch.fetch")(
+    fetch: traced("SafeFetch.fetch")(
       function* (url: URL, maxBytes: number) {
-        if (url.protocol !== "https:") return yield* new FetchFailed({ reason: "its address is not https" })
+        if (url.protocol !== "https:") return yield* new FetchFailed({ reason: "its URL is not https" })
         if (Number(url.port || 443) !== port) {
-          return yield* new FetchFailed({ reason: "its address names another port than 443" })
+          return yield* new FetchFailed({ reason: "its URL has a port other than 443" })
         }
         if (url.username !== "" || url.password !== "") {
-          return yield* new FetchFailed({ reason: "its address holds a user name" })
+          return yield* new FetchFailed({ reason: "its URL has a user name" })
         }
         return yield* get(url, yield* addressesOf(hostPart(url)), maxBytes)
       },
       (fetched) =>
         Effect.timeoutOrElse(fetched, {
           duration: patience,
-          orElse: () => Effect.fail(new FetchFailed({ reason: `it did not come within ${patience / 1000} seconds` }))
+          orElse: () => Effect.fail(new FetchFailed({ reason: `it did not arrive within ${patience / 1000} seconds` }))
         })
     )
   }

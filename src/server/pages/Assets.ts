@@ -1,13 +1,51 @@
+import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Data, Effect, type Layer, Option, Schema } from "effect"
-import { HttpRouter } from "effect/http"
+import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { Data, Effect, Layer, Schema } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/Problem.ts"
-import { renderProblem } from "../http/RenderProblem.ts"
-import { etagOf, serveFile, type StaticFile } from "./StaticFile.ts"
+import { accepts } from "../doors/Compression.ts"
+import { problemResponse } from "../doors/RenderProblem.ts"
+import { route } from "../doors/Routes.ts"
 
-/** What browsers load was not built. */
+/** Content that is the same for everyone, with its compressed forms; `etag` is that of the uncompressed one. */
+export interface StaticFile {
+  readonly contentType: string
+  readonly bytes: Uint8Array
+  readonly br: Uint8Array | undefined
+  readonly gzip: Uint8Array | undefined
+  readonly etag: string
+}
+
+/** The validator of these bytes. */
+const etagOf = (bytes: Uint8Array): string => `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`
+
+/** The file in the best form that the request accepts, or 304 where the client already has it. */
+export const serveFile = (file: StaticFile, headers: Readonly<Record<string, string>>) =>
+  Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+    const accepted = request.headers["accept-encoding"]
+    const coding = (["br", "gzip"] as const).find((name) => file[name] !== undefined && accepts(accepted, name))
+    // A validator belongs to one form of the content, so each has its own.
+    const etag = coding === undefined ? file.etag : file.etag.replace(/"$/, `-${coding}"`)
+    const all = { vary: "accept-encoding", ...headers, etag }
+    const known = (request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
+    if (known.includes(etag) || known.includes("*")) return HttpServerResponse.empty({ status: 304, headers: all })
+    return HttpServerResponse.uint8Array((coding && file[coding]) ?? file.bytes, {
+      contentType: file.contentType,
+      headers: coding === undefined ? all : { ...all, "content-encoding": coding }
+    })
+  })
+
+/** A text made at run time, compressed once for all requests. */
+export const textFile = (contentType: string, text: string): StaticFile => {
+  const bytes = Buffer.from(text)
+  const br = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })
+  return { contentType, bytes, br, gzip: gzipSync(bytes), etag: etagOf(bytes) }
+}
+
+/** The files that browsers load were not built. */
 export class AssetsMissing extends Data.TaggedError("AssetsMissing")<{ readonly message: string }> {}
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -61,14 +99,14 @@ const read = (): Assets => {
 let known: Assets | undefined
 const assets = (): Assets => (known ??= read())
 
-/** The address of an entry point of `pages/browser`, such as `asset("site.css")`. */
+/** The address of an entry point of `src/web`, such as `asset("site.css")`. */
 export const asset = (name: string): string => {
   const file = assets().manifest[name]
   if (file === undefined) throw new AssetsMissing({ message: `${name} is missing: run \`npm run build\`.` })
   return `/assets/${file}`
 }
 
-/** The documents of the repository that pages show, as HTML, with their sections. */
+/** The documents of the repository that pages show, as HTML rendered at build time, with their sections. */
 export const documents = (): typeof Documents.Type => assets().documents
 
 const headers = {
@@ -78,21 +116,22 @@ const headers = {
 }
 
 /** `GET /assets/{file}`: scripts and styles of the pages. */
-export const AssetRoutes: Layer.Layer<never, AssetsMissing, HttpRouter.HttpRouter> = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
+export const AssetRoutes = Layer.effectDiscard(
+  Effect.gen(function* () {
     const { files } = yield* Effect.try({
       try: assets,
       catch: (error) => (error instanceof AssetsMissing ? error : new AssetsMissing({ message: String(error) }))
     })
-    yield* router.add(
-      "GET",
-      "/assets/:file",
-      Effect.gen(function* () {
+    yield* route({
+      method: "GET",
+      path: "/assets/:file",
+      render: problemResponse,
+      *handle() {
         const { file } = yield* HttpRouter.params
-        const found = Option.fromUndefinedOr(files.get(file ?? ""))
-        if (Option.isNone(found)) return yield* renderProblem(new NotFound({ detail: "No file has this address." }))
-        return yield* serveFile(found.value, headers)
-      })
-    )
+        const found = files.get(file ?? "")
+        if (found === undefined) return yield* new NotFound({ detail: "No file has this address." })
+        return yield* serveFile(found, headers)
+      }
+    })
   })
 )

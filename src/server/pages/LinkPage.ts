@@ -1,44 +1,42 @@
-import { indented } from "../../domain/json/Indent.ts"
-import { members } from "../../domain/json/Members.ts"
-import { decodeString } from "../../domain/json/Strings.ts"
-import { rowText, timeText, type Row } from "../../domain/Row.ts"
+import { indented, members } from "../../domain/json/Members.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import { rowText, timeText } from "../../domain/Row.ts"
 import type { LinkContent } from "../links/LinkContent.ts"
 import { isEditable } from "../links/LinkEdits.ts"
-import type { FoundLink } from "../links/LinksRepo.ts"
-import { escapeHtml } from "./Html.ts"
+import type { FoundLink } from "../links/Links.ts"
+import { html, type Html } from "../doors/Html.ts"
+import { messagePage } from "./MessagePages.ts"
 import { page } from "./Page.ts"
 
-/** Cells show this much of a value; all of it is in the download and in the page's own table. */
+/** Cells show this much of a value; all of it is in the download and in the viewer's table. */
 const maxCell = 200
+const maxColumns = 100
 
-/** Text as it can stand in HTML: what HTML has no way to hold is shown as U+FFFD. */
-const shownText = (text: string): string => escapeHtml(text.toWellFormed().replaceAll("\0", "\ufffd"))
+const shortened = (text: string): string => (text.length > maxCell ? `${text.slice(0, maxCell)}…` : text)
 
-const shortened = (text: string): string => shownText(text.length > maxCell ? `${text.slice(0, maxCell)}…` : text)
+const cell = (value: string | undefined): Html =>
+  html`<td>${value && shortened(value[0] === '"' ? decodeString(value) : value)}</td>`
 
-const cell = (value: string | undefined): string => {
-  if (value === undefined) return "<td></td>"
-  if (value[0] === '"') return `<td>${shortened(decodeString(value))}</td>`
-  return `<td>${shortened(value)}</td>`
-}
-
-const table = (rows: ReadonlyArray<Row>): string => {
-  if (rows.length === 0) return "<p>No row matches now.</p>"
-  const parts = rows.map((row) => new Map(members(rowText(row)).map((member) => [member.name, member.value])))
-  const columns = [...new Set(parts.flatMap((part) => [...part.keys()]))].slice(0, 100)
-  const head = columns.map((name) => `<th scope="col">${shortened(name)}</th>`).join("")
-  const lines = parts.map((part) => `<tr>${columns.map((name) => cell(part.get(name))).join("")}</tr>`)
-  return `<div class="table-frame" tabindex="0" role="region" aria-label="Rows"><table>
-<thead><tr>${head}</tr></thead>
+const table = (rows: ReadonlyArray<JsonText>): Html => {
+  if (rows.length === 0) return html`<p>No rows match.</p>`
+  const parts = rows.map((row) => new Map(members(row).map((member) => [member.name, member.value])))
+  const columns = [...new Set(parts.flatMap((part) => [...part.keys()]))].slice(0, maxColumns)
+  const lines = parts.map((part) => html`<tr>${columns.map((name) => cell(part.get(name)))}</tr>\n`)
+  return html`<div class="table-frame" tabindex="0" role="region" aria-label="Rows"><table>
+<thead><tr>${columns.map((name) => html`<th scope="col">${shortened(name)}</th>`)}</tr></thead>
 <tbody>
-${lines.join("\n")}
-</tbody></table></div>`
+${lines}</tbody></table></div>`
 }
 
-const pre = (text: string, label: string): string =>
-  `<pre tabindex="0" role="region" aria-label="${label}">\n${shownText(text)}</pre>`
+// HTML drops a line feed at the beginning of the element.
+const pre = (text: string, label: string): Html =>
+  html`<pre tabindex="0" role="region" aria-label="${label}">\n${text}</pre>`
 
-const shown = (content: LinkContent): { readonly title: string; readonly about: string; readonly body: string } => {
+const shown = (
+  content: LinkContent,
+  path: string
+): { readonly title: string; readonly about: string; readonly body: Html } => {
   switch (content.kind) {
     case "row":
       return {
@@ -53,69 +51,78 @@ const shown = (content: LinkContent): { readonly title: string; readonly about: 
         body: pre(decodeString(content.field.value), "The text")
       }
     case "query": {
-      const { hasMore, rows, target } = content
+      const { hasMore, nextCursor, rows, target } = content
       const count = rows.length === 1 ? "1 row" : `${rows.length} rows`
       return {
         title: target.table,
-        about: `Query result: ${count}${hasMore ? ", cut at the limit of the link" : ""}`,
-        body: table(rows)
+        about: `Query result: ${count}${hasMore ? ", and there are more" : ""}`,
+        body: html`${table(rows)}${nextCursor && html`\n<p><a href="${path}?cursor=${nextCursor}">Next rows</a></p>`}`
       }
     }
   }
 }
 
 /** The page of a link: readable without scripts, which put the editor or the table in its place. */
-export const linkPage = (link: FoundLink, content: LinkContent, path: string, nonce: string): string => {
-  const { about, body, title } = shown(content)
+export const linkPage = (
+  link: FoundLink,
+  content: LinkContent,
+  { cursor, nonce, path }: { readonly path: string; readonly cursor: string | undefined; readonly nonce: string }
+): Html => {
+  const { about, body, title } = shown(content, path)
   const ends = timeText(link.expiresAt.getTime())
-  const may = isEditable(link) ? "see, edit and download" : "see and download"
   return page({
-    title: title.slice(0, 100).toWellFormed().replaceAll("\0", "\ufffd"),
+    title: title.slice(0, 100),
     robots: "noindex",
     nonce,
     styles: ["viewer.css"],
     scripts: ["viewer.js"],
-    main: `<main id="viewer" class="wide" data-kind="${content.kind}">
-<header class="viewer-header"><div><h1>${shownText(title)}</h1>
-<p class="muted">${shownText(about)}</p></div>
-<div class="viewer-actions"><a class="button" href="${escapeHtml(path)}/download" download>Download</a></div></header>
-<p class="muted">Whoever has this link may ${may} this until <time datetime="${ends}">${ends.slice(0, 16).replace("T", " ")} UTC</time>.</p>
+    main: html`<main id="viewer" class="wide" data-kind="${content.kind}">
+<header class="viewer-header"><div><h1>${title}</h1>
+<p class="muted">${about}</p></div>
+<div class="viewer-actions"><a class="button" href="${path}/download${cursor && `?cursor=${cursor}`}" download>Download</a></div></header>
+<p class="muted">Anyone with this link can ${isEditable(link) ? "view, edit and download" : "view and download"} this until <time datetime="${ends}">${ends.slice(0, 16).replace("T", " ")} UTC</time>.</p>
 ${body}
-${isEditable(link) ? "<noscript><p>To edit, turn on JavaScript for this page.</p></noscript>" : ""}
+${isEditable(link) && html`<noscript><p>To edit, turn on JavaScript for this page.</p></noscript>`}
 </main>`
   })
 }
 
-const ask = "Please make me a new Agent Memory link to what you stored."
-
-const notice = (title: string, lines: string): string =>
-  page({ title, robots: "noindex", main: `<main class="narrow">\n<h1>${title}</h1>\n${lines}\n</main>` })
-
-/** One page for every address that opens nothing: never made, over, or revoked. */
-export const linkOverPage = (): string =>
-  notice(
-    "This link is over",
-    `<p>Links to stored data live for an hour or so. This one has ended, was withdrawn, or was cut off on its way to you.</p>
-<p>Nothing is lost: what was stored is still there. Ask the agent that sent it for a new one:</p>
-<blockquote><p>${ask}</p></blockquote>`
+/** The one page for every link that opens nothing: unknown, expired, or revoked. */
+export const linkExpiredPage = (): Html =>
+  messagePage(
+    "This link has expired",
+    html`<p class="lead">Links to stored data work for about an hour. This one has expired, was revoked, or was cut off when it was copied.</p>
+<p>Nothing is lost: the data is still stored. Ask the agent that sent the link for a new one:</p>
+<blockquote><p>Please make me a new Agent Memory link to what you stored.</p></blockquote>`
   )
 
-/** The page of a link that is in force, and leads to something that was deleted or is no text any more. */
-export const linkGonePage = (detail: string): string =>
-  notice(
-    "What this link showed is gone",
-    `<p>${escapeHtml(detail)}</p>
-<p>Deleted rows are kept for a while, but not shown or restored through links. Ask the agent that sent the link to bring it back; the link works again then, until it expires.</p>`
+/** The page of a link's address that asks to go on where nothing goes on. */
+export const linkCursorPage = (path: string): Html =>
+  messagePage(
+    "This page can't be continued",
+    html`<p class="lead">The address is not whole: it has to be the one that "Next rows" leads to.</p>
+<p><a href="${path}">Begin with the first rows</a></p>`
+  )
+
+/** The page of a valid link to something that was deleted or is no longer text. */
+export const linkGonePage = (detail: string): Html =>
+  messagePage(
+    "The linked data is gone",
+    html`<p class="lead">${detail}</p>
+<p>Deleted rows are kept for a while, but links neither show nor restore them. Ask the agent that sent the link to restore the row. The link then works again until it expires.</p>`
   )
 
 /** The page of a link that was opened too often in a minute. */
-export const linkLimitedPage = (detail: string, seconds: string): string =>
-  notice(
-    "Try again in a moment",
-    `<p>${escapeHtml(detail)}</p>
-<p>It opens again in ${escapeHtml(seconds)} ${seconds === "1" ? "second" : "seconds"}. Nothing is lost.</p>`
+export const linkLimitedPage = (detail: string, seconds: string): Html =>
+  messagePage(
+    "Too many requests",
+    html`<p class="lead">${detail}</p>
+<p>Try again in ${seconds} ${seconds === "1" ? "second" : "seconds"}. Nothing is lost.</p>`
   )
 
-/** The page while the service can't look. */
-export const linkLaterPage = (): string =>
-  notice("Try again in a moment", "<p>The service can't read its data right now. The link is as good as before.</p>")
+/** The page while the database can't be reached. */
+export const linkLaterPage = (): Html =>
+  messagePage(
+    "Service unavailable",
+    html`<p class="lead">The service can't read its data right now. Your link is still valid: try again in a few seconds.</p>`
+  )

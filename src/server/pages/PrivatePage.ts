@@ -1,13 +1,87 @@
-import { HttpServerResponse } from "effect/http"
+import { Data, Effect } from "effect"
+import { HttpServerResponse, type HttpServerRequest } from "effect/http"
+import { isCrossSite } from "../accounts/browser/FormProof.ts"
+import { readForm } from "../doors/Bodies.ts"
+import type { Problem, Refusal, Renderer } from "../doors/RenderProblem.ts"
+import type { Html } from "../doors/Html.ts"
+import { crossSitePage, floodPage, unavailablePage, unreadFormPage } from "./MessagePages.ts"
 import { privatePageHeaders } from "./Page.ts"
 
-/** The answer that shows a page to one person alone. */
-export const privatePage = (html: string, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(html, { status, contentType: "text/html; charset=utf-8", headers: privatePageHeaders })
+type Response = HttpServerResponse.HttpServerResponse
+
+/** The response with a page that only one person may see. */
+export const privatePage = (page: Html, status = 200): Response =>
+  HttpServerResponse.text(String(page), {
+    status,
+    contentType: "text/html; charset=utf-8",
+    headers: privatePageHeaders
+  })
 
 /**
  * {@link privatePage} on the way from a client to its consent. The client may have opened the window: kept apart from it,
- * as other pages are, it would not know the window again when it comes back.
+ * as other pages are, it would not recognise the window when it comes back.
  */
-export const flowPage = (html: string, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.setHeader(privatePage(html, status), "cross-origin-opener-policy", "unsafe-none")
+export const flowPage = (page: Html, status = 200): Response =>
+  HttpServerResponse.setHeader(privatePage(page, status), "cross-origin-opener-policy", "unsafe-none")
+
+/** A refusal that has its own page. */
+export class RefusalPage extends Data.TaggedError("RefusalPage")<{
+  readonly status: number
+  readonly code: string
+  readonly retry_after?: number
+  readonly page: Html
+}> {}
+
+/** A refusal that a page explains. */
+export const refusalPage = ({ code, retry_after, status }: Refusal, page: Html): RefusalPage =>
+  new RefusalPage({ code, status, page, ...(retry_after === undefined ? {} : { retry_after }) })
+
+const pageOf = ({ retry_after, status }: Problem, href: string): Html => {
+  switch (status) {
+    case 429:
+      return floodPage(retry_after ?? 1)
+    case 503:
+      return unavailablePage({ href })
+    case 408:
+      return unreadFormPage("late")
+    case 413:
+      return unreadFormPage("too large")
+    default:
+      return unreadFormPage("unreadable")
+  }
+}
+
+/**
+ * Renders refusals as pages: their own, or one for their status. A page that could not be shown is tried again at its own
+ * address, everything else at `href`.
+ */
+export const pageRenderer =
+  (href: string, respond: (page: Html, status: number) => Response = privatePage): Renderer<RefusalPage | Problem> =>
+  (failure, { request: { method, url } }) => {
+    if (failure instanceof RefusalPage) return respond(failure.page, failure.status)
+    return respond(pageOf(failure, method === "GET" ? url : href), failure.status)
+  }
+
+/** Reads a form that one of the service's own pages sent. */
+export const readPageForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, limit: number) {
+  if (isCrossSite(request)) return yield* refusalPage({ code: "invalid_request", status: 403 }, crossSitePage())
+  return yield* readForm(request, limit)
+})
+
+const maxReturnPath = 16_384
+
+// Printable ASCII that a Location header can carry, without the backslash that browsers take for a slash.
+const returnPath = /^\/(?:authorize\?|(?:tables|activity|apps|keys|account)(?:[/?]|$))[!"$-[\]-~]*$/
+
+/** Where a sign-in leads that began at no other page. */
+export const home = "/tables"
+
+/** Whether a sign-in may lead to an address: a page of the account, or a client's request. Others could be a trap. */
+export const isReturnPath = (path: string): boolean => path.length <= maxReturnPath && returnPath.test(path)
+
+/** The address of the sign-in that comes back to a page. */
+export const signInPath = (returnTo: string): string => `/sign-in?return_to=${encodeURIComponent(returnTo)}`
+
+/** The response that leads a browser on, after a form too. */
+export const seeOther = (location: string): Response =>
+  HttpServerResponse.empty({ status: 303, headers: { location, "cache-control": "no-store" } })

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Effect, Layer, Option, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { type Migrator, SqlClient, SqlError } from "effect/sql"
-import { Settings } from "../Config.ts"
+import { Settings } from "../config/Settings.ts"
 import {
   findEmbedded,
   makeEmbedded,
@@ -11,29 +11,28 @@ import {
 } from "./EmbeddedPostgres.ts"
 import { tlsOf, type CertificateProblem } from "./DatabaseTls.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
-import { texts } from "./Params.ts"
-import { migrate } from "./Migrations.ts"
-import { newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "./Readiness.ts"
+import { texts } from "./SqlParams.ts"
+import { migrate, newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "./Migrations.ts"
 
-/** The database cannot be used; the message says what to look at. */
+/** The database cannot be used; `message` gives the cause and the remedy. */
 export class DatabaseProblem extends Data.TaggedError("DatabaseProblem")<{ readonly message: string }> {}
 
-/** Where this process keeps its data, in words for people. */
+/** Where this process keeps its data, for people to read. */
 export class DataPlace extends Context.Service<DataPlace, { readonly description: string }>()(
   "agent-memory/server/sql/Database/DataPlace"
 ) {}
 
-/** What every session is started with. The deployment document has it for poolers, which take no such settings. */
+/** Every session starts with these settings. The deployment document lists them for poolers, which ignore them. */
 export const startupParameters = {
-  // A name the database's own defaults could change would change answers or hang requests.
+  // All that responses and time limits depend on, whatever the database's defaults are.
   timezone: "UTC",
   statement_timeout: "10s",
   lock_timeout: "5s",
   idle_in_transaction_session_timeout: "15s",
   max_parallel_workers_per_gather: "0",
   jit: "off",
-  // Requests find what they need by a key that begins with the account. Planned once, they must not be planned for a table
-  // that was small then.
+  // Requests read by a key that begins with the account. A plan is made once, and must not be made for a table that is still
+  // small.
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off"
 } as const
@@ -53,7 +52,7 @@ export const externalPool = (
 ): Effect.Effect<PgClient.PgClient, CertificateProblem | SqlError.SqlError, Reactivity.Reactivity | Scope.Scope> =>
   Effect.flatMap(tlsOf(url), (ssl) => PgClient.make({ ...session, url, ssl }))
 
-/** The innermost reason of a failed connection: a refusal, an unknown host, or PostgreSQL's own words. */
+/** The innermost reason of a failed connection: a refusal, an unknown host, or PostgreSQL's message. */
 const rootReason = (error: unknown): string => {
   if (!(error instanceof Error)) return "no reason was given"
   if (error instanceof AggregateError && error.errors.length > 0) return rootReason(error.errors[0])
@@ -62,7 +61,7 @@ const rootReason = (error: unknown): string => {
 
 const unreachable = (error: SqlError.SqlError) =>
   new DatabaseProblem({
-    message: `The database of DATABASE_URL cannot be used: ${rootReason(error.reason)}\nCheck DATABASE_URL, and that the server runs and takes connections; or unset it to use the embedded database.`
+    message: `The database of DATABASE_URL cannot be used: ${rootReason(error.reason)}\nCheck DATABASE_URL, and that the server is running and accepts connections, or unset it to use the embedded database.`
   })
 
 const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -75,24 +74,24 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const { encoding, settings, version } = rows[0]!
   if (version < oldestServer) {
     return yield* new DatabaseProblem({
-      message: `DATABASE_URL leads to PostgreSQL ${version}; Agent Memory needs ${oldestServer} or later.`
+      message: `The server of DATABASE_URL is PostgreSQL ${version}. Agent Memory needs ${oldestServer} or later.`
     })
   }
   if (encoding !== "UTF8") {
     return yield* new DatabaseProblem({
-      message: `The database of DATABASE_URL is encoded in ${encoding}. Create it with ENCODING 'UTF8'.`
+      message: `The database of DATABASE_URL has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`
     })
   }
   const lost = Object.entries(startupParameters).filter(([, value], index) => settings[index] !== value)
   if (lost.length > 0) {
-    const told = lost.map(([name, value]) => `${name} = '${value}'`).join(", ")
+    const missing = lost.map(([name, value]) => `${name} = '${value}'`).join(", ")
     return yield* new DatabaseProblem({
-      message: `Sessions of DATABASE_URL do not keep what they begin with, as behind a pooler. Give its role these settings with ALTER ROLE: ${told}.`
+      message: `Sessions of DATABASE_URL lose their start settings, as behind a pooler. Give its role these settings with ALTER ROLE: ${missing}.`
     })
   }
 })
 
-/** The server of `DATABASE_URL` as it is, once it has the version and encoding that are needed. */
+/** Connects to the server of `DATABASE_URL` and checks its version, encoding and session settings. Migrates nothing. */
 export const openExternal = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const client = yield* externalPool(url).pipe(
     Effect.mapError((error) =>
@@ -117,14 +116,31 @@ interface Opened {
 const notMigrated = (error: Migrator.MigrationError | SqlError.SqlError) => {
   const failed = error._tag === "MigrationError" ? `${error.message}: ` : ""
   const statement = error._tag === "MigrationError" ? error.cause : error
-  const reason = SqlError.isSqlError(statement) ? rootReason(statement.reason) : "no statement was refused"
+  const reason = SqlError.isSqlError(statement) ? rootReason(statement.reason) : "no statement failed"
   return new DatabaseProblem({
-    message: `The database could not be brought up to date: ${failed}${reason}\nNothing was changed. Look at the database's log.`
+    message: `The database could not be migrated: ${failed}${reason}\nNothing was changed. See the database's log.`
   })
 }
 
-/** Carries out what is missing. Roles that may not create tables can serve a database that is up to date. */
+/** The advisory lock of the process that migrates the database. */
+export const migrationLock = 4_212_051
+
+/**
+ * Waits without a limit until no other process migrates the database. The transaction around it keeps the lock; waits for
+ * locks of tables keep their limits.
+ */
+const lockMigrations = (client: PgClient.PgClient) =>
+  client`SET LOCAL lock_timeout = 0`.pipe(
+    Effect.andThen(client`SET LOCAL statement_timeout = 0`),
+    Effect.andThen(client`SELECT pg_advisory_xact_lock(${migrationLock}::bigint)`),
+    Effect.andThen(client`SET LOCAL statement_timeout TO DEFAULT`),
+    Effect.andThen(client`SET LOCAL lock_timeout TO DEFAULT`),
+    Effect.mapError(unreachable)
+  )
+
+/** Runs the migrations that are missing. Without any, the role needs no right to create tables. */
 const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
+  yield* lockMigrations(client)
   const state = yield* stateOf(client).pipe(Effect.mapError(unreachable))
   const obstacle = obstacleOf(state)
   if (obstacle !== undefined) {
@@ -139,9 +155,11 @@ const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
   yield* migrate.pipe(Effect.provideService(SqlClient.SqlClient, client), Effect.mapError(notMigrated))
 })
 
-/** Brings an open database up to date, and gives it to the service. */
+/** Migrates an open database and provides it. */
 const migrated = Effect.fnUntraced(function* ({ client, description }: Opened) {
-  yield* bringUpToDate(client)
+  yield* client
+    .withTransaction(bringUpToDate(client))
+    .pipe(Effect.mapError((error) => (error._tag === "SqlError" ? unreachable(error) : error)))
   yield* Metrics.databaseConnections(session.maxConnections)
   return Context.make(PgClient.PgClient, client).pipe(
     Context.add(SqlClient.SqlClient, client),
@@ -173,10 +191,8 @@ export const embeddedLayer = (options: EmbeddedPostgresOptions) =>
     })
   ).pipe(Layer.provide(Reactivity.layer))
 
-/**
- * The service's database, migrated: the server of `DATABASE_URL`, or without one the embedded PostgreSQL in `DATA_DIR`.
- */
+/** The service's database, migrated: the server of `DATABASE_URL`, or else the embedded PostgreSQL in `DATA_DIR`. */
 export const DatabaseLayer = Layer.effectContext(open(ownEmbedded)).pipe(Layer.provide(Reactivity.layer))
 
-/** {@link DatabaseLayer} for a program beside the service: the embedded database is shared with the process that holds it. */
+/** {@link DatabaseLayer} for a program beside the service: it shares an embedded database that is already running. */
 export const BesideDatabaseLayer = Layer.effectContext(open(besideEmbedded)).pipe(Layer.provide(Reactivity.layer))

@@ -3,10 +3,11 @@ import { Data, Effect, Redacted } from "effect"
 import type { SqlError } from "effect/sql"
 import { readFileSync } from "node:fs"
 import { getCACertificates, type ConnectionOptions } from "node:tls"
-import { isLoopbackHost } from "../Config.ts"
-import type { SslMode } from "../config/DatabaseUrl.ts"
+import { isLoopbackHost } from "../config/Settings.ts"
+import type { SslMode } from "../config/UrlParameters.ts"
+import { traced } from "../telemetry/Traced.ts"
 
-/** A file that `DATABASE_URL` names for TLS cannot be read. */
+/** A certificate or key file of `DATABASE_URL` cannot be read. */
 export class CertificateProblem extends Data.TaggedError("CertificateProblem")<{ readonly message: string }> {}
 
 /** The server's host: a name, an address, or the folder of a socket. */
@@ -34,7 +35,7 @@ const clientCertificate = Effect.fnUntraced(function* ({ searchParams }: URL) {
 const isWithoutTls = ({ reason }: SqlError.SqlError): boolean =>
   reason.cause instanceof Error && reason.cause.message === "The server does not support TLS"
 
-/** Encrypts where the server can: asked once, so that later connections cannot be talked out of it. */
+/** Encrypts if the server can. It is asked once, so that nothing on the network can downgrade later connections. */
 const preferred = Effect.fnUntraced(function* (url: Redacted.Redacted, ssl: ConnectionOptions) {
   return yield* PgConnection.make({ url, ssl, connectTimeout: "2 seconds" }).pipe(
     Effect.scoped,
@@ -44,11 +45,10 @@ const preferred = Effect.fnUntraced(function* (url: Redacted.Redacted, ssl: Conn
 })
 
 /**
- * How connections to the server of a `DATABASE_URL` are protected, by libpq's rules for `sslmode`. Without it, connections
- * within this machine are not encrypted and others are `prefer`. Authorities are those of `sslrootcert`, or without it
- * those that Node.js trusts.
+ * The TLS options for the server of a `DATABASE_URL`, by libpq's rules for `sslmode`. The default is `disable` for servers on
+ * this machine and `prefer` for others. Certificate authorities are those of `sslrootcert`, or else those that Node.js trusts.
  */
-export const tlsOf = Effect.fn("Database.tlsOf")(function* (address: Redacted.Redacted) {
+export const tlsOf = traced("Database.tlsOf")(function* (address: Redacted.Redacted) {
   const url = new URL(Redacted.value(address))
   const { searchParams } = url
   const host = hostOf(url)

@@ -1,31 +1,40 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Option, type Scope } from "effect"
-import { clusterOf, openCluster, superuser } from "./EmbeddedCluster.ts"
-import { homeOf, makeHome } from "./EmbeddedHome.ts"
-import { findHolder, holdLock } from "./EmbeddedLock.ts"
-import { currentOwner, userName } from "./EmbeddedOwner.ts"
-import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
-import { findPrograms } from "./EmbeddedPrograms.ts"
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync
+} from "node:fs"
+import { join, resolve } from "node:path"
+import { traced } from "../telemetry/Traced.ts"
+import { currentOwner, letThrough, type Owner, port, readForeign, userName } from "./EmbeddedAccess.ts"
+import { attempt, EmbeddedPostgresError, findHolder, holdLock } from "./EmbeddedProcess.ts"
+import { findPrograms, type Programs, runProgram, sharedFolder } from "./EmbeddedPrograms.ts"
 import { findServer, runServer, type Server } from "./EmbeddedServer.ts"
-import { port } from "./EmbeddedSocket.ts"
 
 /** How to run the embedded database. */
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string
-  /** False trades safety against power loss for speed: for throw-away data only. Default: true. */
+  /** False loses data in a power failure and is faster: for throw-away data only. Default: true. */
   readonly durable?: boolean | undefined
   /** Further PostgreSQL settings, by name. */
   readonly settings?: Readonly<Record<string, string>> | undefined
 }
 
-/** Where the embedded database answers, in the words of `PgClient`'s configuration. */
+/** The embedded database's address, as options of `PgClient`. */
 export interface EmbeddedPostgresAddress {
   /** The folder of the server's socket. */
   readonly host: string
   readonly port: number
   readonly username: string
   readonly database: string
-  /** The folder that really holds the files; another one than asked for where the database's user could not reach that. */
+  /** Where the files are: the folder asked for, or another one if the database's user cannot reach that. */
   readonly dataDir: string
 }
 
@@ -33,10 +42,10 @@ const databaseName = "agent_memory"
 
 const sharedWarning =
   `Under root the embedded database runs as the user nobody, so other programs that run as nobody can read and change its ` +
-  `files. Run Agent Memory as a user of its own, or make a system user ${userName} before the first start: ` +
+  `files. Run Agent Memory as its own user, or create a system user ${userName} before the first start: ` +
   `useradd --system ${userName}`
 
-const createDatabase = Effect.fn("EmbeddedPostgres.createDatabase")(
+const createDatabase = traced("EmbeddedPostgres.createDatabase")(
   function* ({ socketFolder }: Server) {
     const connection = yield* PgConnection.make({ host: socketFolder, port, username: superuser, database: "postgres" })
     const found = yield* connection.queryValues("SELECT 1 FROM pg_database WHERE datname = $1", [databaseName])
@@ -53,12 +62,13 @@ const createDatabase = Effect.fn("EmbeddedPostgres.createDatabase")(
 )
 
 /**
- * Runs a PostgreSQL of its own on a data directory until the scope closes. One process at a time: another one is refused
- * with the holder's process id. Data outlives kill -9 of this process, and the server left behind by that is taken over.
+ * Runs a private PostgreSQL on a data directory until the scope closes. A second process on the directory is refused with
+ * the first one's process id. Committed data survives `kill -9` of this process, and the next start takes over the server
+ * that was left running.
  */
 export const makeEmbedded: (
   options: EmbeddedPostgresOptions
-) => Effect.Effect<EmbeddedPostgresAddress, EmbeddedPostgresError, Scope.Scope> = Effect.fn("EmbeddedPostgres.make")(
+) => Effect.Effect<EmbeddedPostgresAddress, EmbeddedPostgresError, Scope.Scope> = traced("EmbeddedPostgres.make")(
   function* ({ dataDir, durable = true, settings = {} }) {
     if (process.platform === "win32") {
       return yield* new EmbeddedPostgresError({
@@ -86,10 +96,10 @@ export const makeEmbedded: (
 )
 
 /**
- * Where the embedded database of a running Agent Memory answers, for programs beside it; none while nobody holds the data
- * directory. Its lock file names the holder, and a file of the holder's the folder of the socket.
+ * The address of a running Agent Memory's embedded database, for programs beside it; none while no process uses the data
+ * directory.
  */
-export const findEmbedded = Effect.fn("EmbeddedPostgres.find")(function* (dataDir: string) {
+export const findEmbedded = traced("EmbeddedPostgres.find")(function* (dataDir: string) {
   const home = yield* homeOf(dataDir)
   const holder = yield* findHolder(home)
   if (Option.isNone(holder)) return Option.none<EmbeddedPostgresAddress>()
@@ -98,8 +108,8 @@ export const findEmbedded = Effect.fn("EmbeddedPostgres.find")(function* (dataDi
     return yield* new EmbeddedPostgresError({
       reason: "Unreachable",
       message:
-        `Agent Memory, process ${holder.value}, holds the data in ${home}, but its database does not answer here. Wait ` +
-        `until it has started; on another host or in another container, run this command there.`
+        `Agent Memory, process ${holder.value}, uses the data in ${home}, but its database does not respond here. Wait ` +
+        `until it has started. If it runs on another host or in another container, run this command there.`
     })
   }
   const { socketFolder } = server.value
@@ -112,7 +122,134 @@ export const findEmbedded = Effect.fn("EmbeddedPostgres.find")(function* (dataDi
   })
 })
 
-/** The process id of the Agent Memory that uses a data directory, if one does. */
-export const holderOf = Effect.fn("EmbeddedPostgres.holderOf")(function* (dataDir: string) {
-  return yield* findHolder(yield* homeOf(dataDir))
+/** The link in a DATA_DIR whose files are elsewhere. */
+const elsewhere = "moved-to"
+
+const makeElsewhere = (dataDir: string): string => {
+  mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
+  const home = mkdtempSync(join(sharedFolder, "data-"))
+  symlinkSync(home, join(dataDir, elsewhere))
+  return home
+}
+
+/** Runs a call on the folder of DATA_DIR. Its failure says how to choose another one. */
+const withFolder = <A>(wanted: string, run: () => A) =>
+  attempt(`use the folder ${wanted}`, run).pipe(
+    Effect.mapError(
+      ({ message, reason }) =>
+        new EmbeddedPostgresError({
+          reason,
+          message: `${message}\nSet DATA_DIR to a folder that this user can write to or create.`
+        })
+    )
+  )
+
+const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/**
+ * The folder with a DATA_DIR's files: itself, or the target of its `moved-to` link if the database's user cannot reach it
+ * (a checkout in root's closed home).
+ */
+export const homeOf = Effect.fnUntraced(function* (dataDir: string) {
+  const wanted = resolve(dataDir)
+  const link = join(wanted, elsewhere)
+  return yield* withFolder(wanted, () => (isLink(link) ? realpathSync(link) : wanted))
+})
+
+/** Creates the folder of {@link homeOf} where the owner can reach it. */
+const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string, owner: Owner) {
+  const wanted = resolve(dataDir)
+  yield* withFolder(wanted, () => mkdirSync(wanted, { recursive: true, mode: 0o700 }))
+  const existing = yield* homeOf(dataDir)
+  const home = yield* attempt(`find ${existing}`, () => realpathSync(existing))
+  yield* letThrough(owner, home)
+  if (yield* attempt(`look at ${home}`, () => owner.reaches(home))) return home
+  if (home !== realpathSync(wanted) || existsSync(join(home, "postgres"))) {
+    return yield* new EmbeddedPostgresError({
+      reason: "Unreachable",
+      message:
+        `The embedded database runs as an unprivileged user that cannot reach ${home}. Allow passing through the folders ` +
+        `above it (chmod o+x), or set DATA_DIR to another folder, or set DATABASE_URL to a PostgreSQL server.`
+    })
+  }
+  const moved = yield* attempt(`create a folder in ${sharedFolder}`, () => makeElsewhere(wanted))
+  yield* letThrough(owner, moved)
+  yield* Effect.logWarning(
+    `The embedded database's unprivileged user cannot reach ${wanted}, so its files are in ${moved} (linked from ` +
+      `${join(wanted, elsewhere)}). To choose the folder, set DATA_DIR to one outside of a closed home.`
+  )
+  return moved
+})
+
+/** The role that owns everything in the embedded database. */
+const superuser = "postgres"
+
+const clusterName = "postgres"
+/** The folder of a data directory's cluster. */
+export const clusterOf = (home: string): string => join(home, clusterName)
+
+const unfinishedName = `${clusterName}.new-`
+
+const removeUnfinished = (home: string) => {
+  for (const name of readdirSync(home)) {
+    if (name.startsWith(unfinishedName)) rmSync(join(home, name), { recursive: true, force: true })
+  }
+}
+
+const initialise = traced("EmbeddedPostgres.initialise")(function* (
+  programs: Programs,
+  owner: Owner,
+  home: string,
+  durable: boolean
+) {
+  const unfinished = yield* attempt(`create a folder in ${home}`, () => {
+    removeUnfinished(home)
+    const folder = mkdtempSync(join(home, unfinishedName))
+    owner.take(folder)
+    return folder
+  })
+  yield* runProgram(
+    programs.initdb,
+    [
+      `--pgdata=${unfinished}`,
+      `--username=${superuser}`,
+      "--auth=trust",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      "--no-instructions",
+      ...(durable ? [] : ["--no-sync"])
+    ],
+    owner
+  )
+  // A process that dies before this line leaves a folder that the next start removes, not half a cluster.
+  yield* attempt(`finish the cluster in ${home}`, () => renameSync(unfinished, clusterOf(home)))
+})
+
+const refuseOtherMajor = Effect.fnUntraced(function* (cluster: string, programs: Programs) {
+  const version = yield* attempt(`read the version of ${cluster}`, () =>
+    readForeign(join(cluster, "PG_VERSION")).trim()
+  )
+  if (version === String(programs.major)) return
+  return yield* new EmbeddedPostgresError({
+    reason: "OtherMajor",
+    message:
+      `The data in ${cluster} is of PostgreSQL ${version}; this release runs PostgreSQL ${programs.major}, ` +
+      `which cannot open it. Start the release that wrote it and export your data. Then set DATA_DIR to an empty ` +
+      `folder, start this release and import. Nothing was changed.`
+  })
+})
+
+/** Returns the folder of a data directory's PostgreSQL cluster, created the first time. */
+const openCluster = traced("EmbeddedPostgres.openCluster")(function* (
+  programs: Programs,
+  owner: Owner,
+  home: string,
+  durable: boolean
+) {
+  const cluster = clusterOf(home)
+  if (existsSync(cluster)) yield* refuseOtherMajor(cluster, programs)
+  else yield* initialise(programs, owner, home, durable)
+  return cluster
 })

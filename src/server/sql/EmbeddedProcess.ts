@@ -1,16 +1,44 @@
-import { Effect } from "effect"
-import { spawn, spawnSync, type ChildProcess } from "node:child_process"
-import { readFileSync, readlinkSync, statSync } from "node:fs"
+import { Effect, Option, Schema } from "effect"
+import { spawnSync } from "node:child_process"
+import {
+  closeSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  write,
+  writeFileSync
+} from "node:fs"
 import { hostname } from "node:os"
+import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import type { Owner } from "./EmbeddedOwner.ts"
-import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import { traced } from "../telemetry/Traced.ts"
 
-/** Waits in real time whatever Clock is given, because other processes keep real time. */
+/** The embedded PostgreSQL cannot be used; `message` gives the cause and the remedy. */
+export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()("EmbeddedPostgresError", {
+  reason: Schema.Literals(["Held", "OtherMajor", "NoPrograms", "Unreachable", "Failed"]),
+  message: Schema.String,
+  /** The process that holds the data directory, when `reason` is `Held`. */
+  holder: Schema.optionalKey(Schema.Int)
+}) {}
+
+const detailOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
+
+/** Runs a call into the operating system; `doing` completes the sentence "Could not ..." of its failure. */
+export const attempt = <A>(doing: string, run: () => A): Effect.Effect<A, EmbeddedPostgresError> =>
+  Effect.try({
+    try: run,
+    catch: (cause) => new EmbeddedPostgresError({ reason: "Failed", message: `Could not ${doing}: ${detailOf(cause)}` })
+  })
+
+/** Waits in real time whatever `Clock` is provided, because other processes run in real time. */
 export const pause = (milliseconds: number) =>
   Effect.promise((signal) => setTimeout(milliseconds, undefined, { signal }))
 
-/** Looks until `ready` gives true, at most for the given time; the answer is whether it did. */
+/** Polls `ready` until it is true, for at most `milliseconds`. Returns whether it became true. */
 export const waitUntil = Effect.fnUntraced(function* (ready: () => boolean, milliseconds: number, interval = 10) {
   for (let waited = 0; !ready(); waited += interval) {
     if (waited >= milliseconds) return false
@@ -40,14 +68,14 @@ const processTable = (pid: number, column: string): string | undefined =>
   spawnSync("ps", ["-o", `${column}=`, "-p", String(pid)], { encoding: "utf8" }).stdout?.trim() || undefined
 
 /**
- * When a process started, in the operating system's own words, or undefined if it does not run. A process id alone is
- * handed out again after a while; together with its start it is not.
+ * When a process started, as the operating system writes it, or undefined if it does not run. Process ids are reused;
+ * an id together with a start time is unique.
  */
-export const startOf = (pid: number): string | undefined => {
+const startOf = (pid: number): string | undefined => {
   if (!signalable(pid)) return undefined
   if (process.platform !== "linux") return processTable(pid, "lstart") ?? "unknown"
   const stat = readText(() => readFileSync(`/proc/${pid}/stat`, "utf8"))
-  // The program's name, in parentheses, may hold spaces, so fields count from behind it.
+  // The program's name, in parentheses, can contain spaces, so fields are counted from its end.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")
   const state = fields?.[0]
   return state === undefined || state === "Z" || state === "X" ? undefined : fields?.[19]
@@ -56,61 +84,137 @@ export const startOf = (pid: number): string | undefined => {
 export const runs = (pid: number): boolean =>
   process.platform === "linux" ? startOf(pid) !== undefined : signalable(pid)
 
-/** Names the set of processes among which a process id means something: containers that share a volume differ in it. */
-export const processSpace = (): string =>
+/** Identifies the namespace of process ids: containers that share a volume have different ones. */
+const processSpace = (): string =>
   [
     hostname(),
     readText(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
     readText(() => readlinkSync("/proc/self/ns/pid"))
   ].join(" ")
 
-/** Whether the owner's process is a PostgreSQL server on this cluster: its working directory is the cluster's. */
-export const servesCluster = (pid: number, cluster: string, { credentials }: Owner): boolean => {
+/** Whether a process of the user is a PostgreSQL server on this cluster: its working directory is the cluster's. */
+export const servesCluster = (pid: number, cluster: string, uid = process.getuid?.()): boolean => {
   if (!runs(pid)) return false
   if (process.platform === "linux") {
     const user = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
-    if (user !== (credentials.uid ?? process.getuid?.())) return false
+    if (user !== uid) return false
     return readText(() => readlinkSync(`/proc/${pid}/cwd`)) === cluster
   }
   return processTable(pid, "command")?.includes(cluster) ?? false
 }
 
-/** Settings in the caller's environment (PGDATA, PGPORT, LC_ALL and more) must not reach the programs. */
-const environment = { LC_ALL: "C", TZ: "UTC" }
+/** Schema for the lock file: the process that uses a data directory. */
+const Holder = Schema.Struct({ pid: Schema.Int, started: Schema.String, space: Schema.String })
+type Holder = typeof Holder.Type
 
-/** Starts a program that outlives an interrupt of this process's group, writing to the open file. */
-export const spawnServer = (program: string, args: ReadonlyArray<string>, owner: Owner, output: number) =>
-  attempt(`start ${program}`, (): ChildProcess => {
-    const child = spawn(program, args, {
-      cwd: "/",
-      env: environment,
-      detached: true,
-      stdio: ["ignore", output, output],
-      ...owner.credentials
-    })
-    // Without a listener a missing program would end this process; readiness notices it by the absent pid.
-    child.on("error", () => {})
-    child.unref()
-    return child
+const HolderJson = Schema.fromJsonString(Holder)
+const encode = Schema.encodeSync(HolderJson)
+const decode = Schema.decodeUnknownOption(HolderJson)
+
+const lockOf = (home: string) => join(home, "agent-memory.lock")
+
+const beatMilliseconds = 500
+const silentMilliseconds = 3000
+
+const read = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+const beatOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs
+
+/**
+ * Process ids mean nothing to another container or host on the same volume. There a running holder is known by touching
+ * its lock file regularly.
+ */
+const beats = (file: string) => {
+  const before = beatOf(file)
+  return waitUntil(() => beatOf(file) !== before, silentMilliseconds)
+}
+
+const lives = (file: string, holder: Holder): Effect.Effect<boolean> =>
+  holder.space === processSpace() ? Effect.sync(() => startOf(holder.pid) === holder.started) : beats(file)
+
+/** The process that uses a data directory now, if any. */
+export const findHolder = traced("EmbeddedPostgres.findHolder")(function* (home: string) {
+  const file = lockOf(home)
+  const holder = decode(read(file))
+  return Option.isSome(holder) && (yield* lives(file, holder.value)) ? Option.some(holder.value.pid) : Option.none()
+})
+
+const held = (home: string, holder: Holder) =>
+  new EmbeddedPostgresError({
+    reason: "Held",
+    holder: holder.pid,
+    message:
+      `Another Agent Memory, process ${holder.pid}${holder.space === processSpace() ? "" : " on another host or container"}, ` +
+      `uses the data in ${home}. Stop it first, or set DATA_DIR to another folder; several instances share one ` +
+      `database through DATABASE_URL.`
   })
 
-/** Runs a program to its end and gives what it printed; an exit code other than 0 fails with it. */
-export const runProgram = (program: string, args: ReadonlyArray<string>, owner: Owner) =>
-  Effect.callback<string, EmbeddedPostgresError>((resume) => {
-    const child = spawn(program, args, {
-      cwd: "/",
-      env: environment,
-      stdio: ["ignore", "pipe", "pipe"],
-      ...owner.credentials
-    })
-    let printed = ""
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text))
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (printed += text))
-    const fail = (why: string) =>
-      resume(
-        Effect.fail(new EmbeddedPostgresError({ reason: "Failed", message: `Could not run ${program}: ${why}`.trim() }))
-      )
-    child.on("error", (error) => fail(error.message))
-    child.on("close", (code) => (code === 0 ? resume(Effect.succeed(printed)) : fail(printed.slice(-2000))))
-    return Effect.sync(() => child.kill("SIGKILL"))
+/** Creates the lock with its content in one step, so that it is never read half written. */
+const create = (file: string, text: string): boolean => {
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, text, { mode: 0o600 })
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false
+    throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+const replace = (file: string, text: string, dead: string | undefined): boolean => {
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, text, { mode: 0o600 })
+  if (read(file) !== dead) {
+    rmSync(draft, { force: true })
+    return false
+  }
+  renameSync(draft, file)
+  return true
+}
+
+const take: (home: string, file: string, text: string) => Effect.Effect<void, EmbeddedPostgresError> =
+  Effect.fnUntraced(function* (home, file, text) {
+    if (yield* attempt(`create ${file}`, () => create(file, text))) return
+    const found = read(file)
+    const holder = decode(found)
+    if (Option.isSome(holder) && (yield* lives(file, holder.value))) return yield* held(home, holder.value)
+    const replaced = yield* attempt(`take over ${file}`, () => replace(file, text, found))
+    // Of two processes that take over one dead holder's lock at once, the later one overwrites the earlier one's.
+    if (replaced) yield* pause(50)
+    if (read(file) !== text) yield* take(home, file, text)
   })
+
+const keepBeating = (file: string, text: string) =>
+  Effect.acquireRelease(
+    attempt(`open ${file}`, () => {
+      const descriptor = openSync(file, "r+")
+      const timer = setInterval(() => write(descriptor, text, 0, () => {}), beatMilliseconds).unref()
+      return { descriptor, timer }
+    }),
+    ({ descriptor, timer }) =>
+      Effect.sync(() => {
+        clearInterval(timer)
+        closeSync(descriptor)
+      })
+  )
+
+/** Locks a data directory for this process until the scope closes, or fails naming the process that has locked it. */
+export const holdLock = traced("EmbeddedPostgres.holdLock")(function* (home: string) {
+  const file = lockOf(home)
+  const text = encode({ pid: process.pid, started: startOf(process.pid) ?? "", space: processSpace() })
+  yield* Effect.acquireRelease(take(home, file, text), () =>
+    Effect.sync(() => {
+      if (read(file) === text) rmSync(file, { force: true })
+    })
+  )
+  yield* keepBeating(file, text)
+})

@@ -1,23 +1,64 @@
 import { Config, Effect, Option } from "effect"
 import { accessSync, chmodSync, constants, cpSync, existsSync, readFileSync, realpathSync, symlinkSync } from "node:fs"
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { basename, delimiter, dirname, join } from "node:path"
-import type { Owner } from "./EmbeddedOwner.ts"
-import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
-import { runProgram } from "./EmbeddedProcess.ts"
+import type { Owner } from "./EmbeddedAccess.ts"
+import { attempt, EmbeddedPostgresError } from "./EmbeddedProcess.ts"
+import { traced } from "../telemetry/Traced.ts"
 
-/** Where the owner of the database reaches what an unreachable home folder holds. */
+/** Variables of the caller's environment (PGDATA, PGPORT, LC_ALL and more) must not reach the programs. */
+const environment = { LC_ALL: "C", TZ: "UTC" }
+
+/** Starts a program that survives an interrupt of this process's group. Its output goes to an open file. */
+export const spawnServer = (program: string, args: ReadonlyArray<string>, owner: Owner, output: number) =>
+  attempt(`start ${program}`, (): ChildProcess => {
+    const child = spawn(program, args, {
+      cwd: "/",
+      env: environment,
+      detached: true,
+      stdio: ["ignore", output, output],
+      ...owner.credentials
+    })
+    // Without a listener a missing program would end this process; readiness notices it by the absent pid.
+    child.on("error", () => {})
+    child.unref()
+    return child
+  })
+
+/** Runs a program and returns what it printed. An exit code other than 0 is a failure with the end of that text. */
+export const runProgram = (program: string, args: ReadonlyArray<string>, owner: Owner) =>
+  Effect.callback<string, EmbeddedPostgresError>((resume) => {
+    const child = spawn(program, args, {
+      cwd: "/",
+      env: environment,
+      stdio: ["ignore", "pipe", "pipe"],
+      ...owner.credentials
+    })
+    let printed = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text))
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (printed += text))
+    const fail = (why: string) =>
+      resume(
+        Effect.fail(new EmbeddedPostgresError({ reason: "Failed", message: `Could not run ${program}: ${why}`.trim() }))
+      )
+    child.on("error", (error) => fail(error.message))
+    child.on("close", (code) => (code === 0 ? resume(Effect.succeed(printed)) : fail(printed.slice(-2000))))
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** Holds copies of programs and data that the database's user cannot reach in a closed home folder. */
 export const sharedFolder = "/var/lib/agent-memory"
 
-/** PostgreSQL's programs, and the major version that decides which clusters they can open. */
+/** PostgreSQL's programs. Their major version decides which clusters they can open. */
 export interface Programs {
   readonly initdb: string
   readonly postgres: string
   readonly major: number
 }
 
-/** The first major version with the built-in locale provider, without which text would follow the machine's locale. */
+/** The first major version with the built-in locale provider, which keeps text independent of the machine's locale. */
 const oldestMajor = 17
 
 const packageName = () =>
@@ -32,7 +73,7 @@ const packageFolder = (): Option.Option<string> => {
   }
 }
 
-/** The package's install script makes these links, and package managers may skip install scripts. */
+/** The package's install script makes these links, but package managers may skip install scripts. */
 const addMissingLinks = (folder: string) => {
   const list = join(folder, "native", "pg-symlinks.json")
   if (!existsSync(list)) return
@@ -43,7 +84,7 @@ const addMissingLinks = (folder: string) => {
     try {
       symlinkSync(basename(source), link)
     } catch (error) {
-      // Another process that starts at the same moment may have been faster.
+      // Another process that starts at the same time may have made it.
       if (!existsSync(link)) throw error
     }
   }
@@ -55,7 +96,7 @@ const letEverybodyRead = (path: string) => {
   if (info.isDirectory()) for (const name of readdirSync(path)) letEverybodyRead(join(path, name))
 }
 
-/** Copies the programs once a version to where the owner can run them; a copy that was cut short is never used. */
+/** Copies the programs, once per version, to where the owner can run them. An unfinished copy is never used. */
 const copyToShared = (folder: string): string => {
   const version = (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version
   const copy = join(sharedFolder, `postgresql-${version}`)
@@ -77,7 +118,7 @@ const programsOfPackage = Effect.fnUntraced(function* (owner: Owner) {
   const folder = packageFolder()
   if (Option.isNone(folder)) return Option.none<string>()
   if (owner.reaches(join(folder.value, "native", "bin"))) {
-    // A read-only installation that already has its links needs nothing from this step.
+    // Writes nothing into an installation that has its links, which may be read-only.
     yield* attempt("complete PostgreSQL's libraries", () => addMissingLinks(folder.value))
     return Option.some(join(folder.value, "native", "bin"))
   }
@@ -115,11 +156,8 @@ const tryFolder = (folder: string, owner: Owner) =>
     return major >= oldestMajor ? Option.some<Programs>({ ...programs, major }) : Option.none<Programs>()
   }).pipe(Effect.orElseSucceed(() => Option.none<Programs>()))
 
-/**
- * Finds programs that run on this machine: the npm package's, or else the system's (on Alpine and NixOS the package's
- * are installed and cannot run).
- */
-export const findPrograms = Effect.fn("EmbeddedPostgres.findPrograms")(function* (owner: Owner) {
+/** Finds programs that run on this machine: the npm package's, or else the system's (Alpine and NixOS cannot run the package's). */
+export const findPrograms = traced("EmbeddedPostgres.findPrograms")(function* (owner: Owner) {
   const bundled = yield* programsOfPackage(owner)
   const folders = [...Option.toArray(bundled), ...(yield* systemFolders())]
   for (const folder of folders) {
@@ -129,8 +167,8 @@ export const findPrograms = Effect.fn("EmbeddedPostgres.findPrograms")(function*
   return yield* new EmbeddedPostgresError({
     reason: "NoPrograms",
     message:
-      `No PostgreSQL ${oldestMajor} or later can run here: ${packageName()} is missing or made for another system, and ` +
-      `the PATH has none. Install without --omit=optional, or install PostgreSQL 18, or set DATABASE_URL to a ` +
+      `No PostgreSQL ${oldestMajor} or later can run here: ${packageName()} is missing or does not run on this system, and ` +
+      `there is none in the PATH. Install without --omit=optional, or install PostgreSQL 18, or set DATABASE_URL to a ` +
       `PostgreSQL server.`
   })
 })

@@ -1,21 +1,22 @@
 import { Effect, Option, Ref } from "effect"
 import type { ChildProcess } from "node:child_process"
-import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
-import { changeForeign, readForeign } from "./EmbeddedFiles.ts"
-import type { Owner } from "./EmbeddedOwner.ts"
-import { attempt, EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
-import type { Programs } from "./EmbeddedPrograms.ts"
-import { pause, runs, servesCluster, signalable, spawnServer, waitUntil } from "./EmbeddedProcess.ts"
 import {
   accessSettings,
+  changeForeign,
   makeSocketFolder,
   notedSocketFolder,
+  type Owner,
   port,
+  readForeign,
   removeSocketFolder,
   socketIn
-} from "./EmbeddedSocket.ts"
+} from "./EmbeddedAccess.ts"
+import { attempt, EmbeddedPostgresError, pause, runs, servesCluster, signalable, waitUntil } from "./EmbeddedProcess.ts"
+import { spawnServer, type Programs } from "./EmbeddedPrograms.ts"
+import { traced } from "../telemetry/Traced.ts"
 
 /** A running PostgreSQL server: its process and where its socket is. */
 export interface Server {
@@ -35,9 +36,11 @@ export interface ServerInput {
 
 const largestLog = 10 * 1024 * 1024
 
-/** Fast shutdown writes everything out; where the disk is too slow for that, recovery does it on the next start. */
+/** A fast shutdown writes everything out. If the disk is too slow for that, the next start recovers it. */
 const fastMilliseconds = 6000
 const immediateMilliseconds = 2000
+
+const emptyMilliseconds = 500
 
 const settingsOf = (
   { durable, settings }: ServerInput,
@@ -65,18 +68,20 @@ const settingsOf = (
     ...settings
   }).flatMap(([name, value]) => ["-c", `${name}=${value}`])
 
+const postmasterFile = (cluster: string) => join(cluster, "postmaster.pid")
+
 interface Postmaster {
   readonly pid: number
   readonly ready: boolean
 }
 
 /**
- * PostgreSQL writes its process and state into this file, and removes it when it stops. Whoever runs as its user can write
- * there too, so that nothing else is believed of it.
+ * PostgreSQL writes its process and state into this file, and removes it when it stops. Every process of its user can write
+ * it, so nothing more is read from it.
  */
 const readPostmaster = (cluster: string): Postmaster | undefined => {
   try {
-    const lines = readForeign(join(cluster, "postmaster.pid")).split("\n")
+    const lines = readForeign(postmasterFile(cluster)).split("\n")
     const pid = Number(lines[0])
     return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined
   } catch {
@@ -99,7 +104,7 @@ const endOfLog = (home: string) =>
 
 const ended = (child: ChildProcess) => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
-/** Recovery after a crash takes as long as it takes, so only the end of the process ends the wait. */
+/** Waits without a limit while the process runs, because recovery after a crash has none. */
 const awaitReady = Effect.fnUntraced(function* (child: ChildProcess, { cluster, home }: ServerInput) {
   const isReady = () => {
     const postmaster = readPostmaster(cluster)
@@ -109,14 +114,14 @@ const awaitReady = Effect.fnUntraced(function* (child: ChildProcess, { cluster, 
   if (!ended(child)) return
   return yield* new EmbeddedPostgresError({
     reason: "Failed",
-    message: `The embedded PostgreSQL ended while it started. The end of ${logOf(home)}:\n${yield* endOfLog(home)}`
+    message: `The embedded PostgreSQL stopped while starting. The end of ${logOf(home)}:\n${yield* endOfLog(home)}`
   })
 })
 
 const signal = (pid: number, name: "SIGINT" | "SIGQUIT") =>
   attempt("stop", () => process.kill(pid, name)).pipe(Effect.ignore)
 
-/** Stops a server within seconds: connections are cut, and what was committed is on disk. */
+/** Stops a server within seconds and closes its connections. Committed data is on disk. */
 const end = Effect.fnUntraced(function* (pid: number) {
   yield* signal(pid, "SIGINT")
   if (!(yield* waitUntil(() => !runs(pid), fastMilliseconds))) {
@@ -125,7 +130,7 @@ const end = Effect.fnUntraced(function* (pid: number) {
   }
 })
 
-const stop = Effect.fn("EmbeddedPostgres.stop")(function* ({ owner }: ServerInput, { pid, socketFolder }: Server) {
+const stop = traced("EmbeddedPostgres.stop")(function* ({ owner }: ServerInput, { pid, socketFolder }: Server) {
   yield* end(pid)
   yield* removeSocketFolder(owner, socketFolder)
 })
@@ -141,7 +146,7 @@ const spawnPostgres = Effect.fnUntraced(function* (input: ServerInput, socketFol
   ).pipe(Effect.ensuring(Effect.sync(() => closeSync(log))))
 })
 
-const start = Effect.fn("EmbeddedPostgres.start")((input: ServerInput, socketFolder: string) =>
+const start = traced("EmbeddedPostgres.start")((input: ServerInput, socketFolder: string) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const child = yield* spawnPostgres(input, socketFolder)
@@ -154,12 +159,12 @@ const start = Effect.fn("EmbeddedPostgres.start")((input: ServerInput, socketFol
   )
 )
 
-const answers = (socketFolder: string) =>
+const accepts = (socketFolder: string) =>
   Effect.callback<boolean>((resume) => {
     const socket = connect({ path: socketIn(socketFolder), timeout: 1000 })
-    const done = (answer: boolean) => {
+    const done = (accepted: boolean) => {
       socket.destroy()
-      resume(Effect.succeed(answer))
+      resume(Effect.succeed(accepted))
     }
     socket.on("connect", () => done(true))
     socket.on("error", () => done(false))
@@ -167,40 +172,38 @@ const answers = (socketFolder: string) =>
   })
 
 /**
- * Makes a dead server's file say so. PostgreSQL takes any process with the dead server's id for that server, be it a
- * stranger who was given the id or an unreaped corpse. It makes an exception for its own parent, and then still looks
- * for the dead server's orphans.
+ * Writes this process's id into a dead server's file. PostgreSQL takes any process with the recorded id for the running
+ * server, even one that was given the id later or is unreaped, but ignores its own parent. It still looks for the dead
+ * server's orphans then.
  */
 const abandon = Effect.fnUntraced(function* (cluster: string) {
   const dead = readPostmaster(cluster)
   if (dead === undefined || !signalable(dead.pid)) return
-  const file = join(cluster, "postmaster.pid")
+  const file = postmasterFile(cluster)
   yield* attempt(`write ${file}`, () => changeForeign(file, (text) => text.replace(/^\d+/, String(process.pid))))
 })
 
-/** The server that runs on a cluster for another process now, if one does. */
+/** The server that runs on a cluster for another process now, if any. */
 export const findServer = Effect.fnUntraced(function* (home: string, cluster: string) {
   const postmaster = readPostmaster(cluster)
   const socketFolder = notedSocketFolder(home)
   if (postmaster?.ready !== true || socketFolder === undefined) return Option.none<Server>()
-  return (yield* answers(socketFolder)) ? Option.some<Server>({ pid: postmaster.pid, socketFolder }) : Option.none()
+  return (yield* accepts(socketFolder)) ? Option.some<Server>({ pid: postmaster.pid, socketFolder }) : Option.none()
 })
 
-/** The server that an earlier Agent Memory left behind when it was killed, once it is ready; one that cannot be used is stopped. */
-const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* ({ cluster, home, owner }: ServerInput) {
+/** The server that an earlier Agent Memory left running when it was killed, once it is ready. An unusable one is stopped. */
+const adopt = traced("EmbeddedPostgres.adopt")(function* ({ cluster, home, owner }: ServerInput) {
   const socketFolder = notedSocketFolder(home)
   const forget = socketFolder === undefined ? Effect.void : removeSocketFolder(owner, socketFolder)
   const found = readPostmaster(cluster)
-  if (found === undefined || !servesCluster(found.pid, cluster, owner)) {
+  if (found === undefined || !servesCluster(found.pid, cluster, owner.credentials.uid)) {
     if (found !== undefined) yield* abandon(cluster)
     yield* forget
     return Option.none<Server>()
   }
   yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
-  if (socketFolder !== undefined && runs(found.pid) && (yield* answers(socketFolder))) {
-    yield* Effect.logWarning(
-      `The embedded PostgreSQL of a service that was killed still ran (process ${found.pid}) and is used on`
-    )
+  if (socketFolder !== undefined && runs(found.pid) && (yield* accepts(socketFolder))) {
+    yield* Effect.logWarning(`Using the embedded PostgreSQL (process ${found.pid}) that a killed service left running`)
     return Option.some<Server>({ pid: found.pid, socketFolder })
   }
   yield* end(found.pid)
@@ -208,29 +211,45 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* ({ cluster, home, ow
   return Option.none<Server>()
 })
 
-/** After the server alone was killed, its connections' processes live on for a moment; PostgreSQL waits for nobody. */
+/** After a server was killed, the processes of its connections run on for a moment, and PostgreSQL refuses to start. */
 const hasOrphans = (error: EmbeddedPostgresError) => error.message.includes("pre-existing shared memory block")
 
-const startWithoutOrphans = (input: ServerInput, socketFolder: string) =>
+const foundEmptyFile = (error: EmbeddedPostgresError) => /lock file "postmaster.pid" is empty/.test(error.message)
+
+/**
+ * Removes the empty file of a server that was killed before it wrote its process into it: PostgreSQL refuses to start for
+ * ever with one. A server that is starting right now fills it in time.
+ */
+const removeEmpty = Effect.fnUntraced(function* (cluster: string) {
+  const file = postmasterFile(cluster)
+  const isEmpty = () => statSync(file, { throwIfNoEntry: false })?.size === 0
+  if (yield* waitUntil(() => !isEmpty(), emptyMilliseconds)) return
+  yield* attempt(`remove ${file}`, () => rmSync(file, { force: true }))
+})
+
+const startOnRemains = (input: ServerInput, socketFolder: string) =>
   start(input, socketFolder).pipe(
-    Effect.tapError((error) => (hasOrphans(error) ? pause(100) : Effect.void)),
-    Effect.retry({ while: hasOrphans, times: 50 })
+    Effect.tapError((error) => {
+      if (foundEmptyFile(error)) return removeEmpty(input.cluster)
+      return hasOrphans(error) ? pause(100) : Effect.void
+    }),
+    Effect.retry({ while: (error) => hasOrphans(error) || foundEmptyFile(error), times: 50 })
   )
 
 const startFresh = Effect.fnUntraced(function* (input: ServerInput) {
   const socketFolder = yield* makeSocketFolder(input.owner, input.home)
-  return yield* startWithoutOrphans(input, socketFolder).pipe(
+  return yield* startOnRemains(input, socketFolder).pipe(
     Effect.onError(() => removeSocketFolder(input.owner, socketFolder))
   )
 })
 
-const restart = Effect.fn("EmbeddedPostgres.restart")(function* (input: ServerInput, { socketFolder }: Server) {
-  yield* Effect.logError(`The embedded PostgreSQL ended unexpectedly and is started again; see ${logOf(input.home)}`)
+const restart = traced("EmbeddedPostgres.restart")(function* (input: ServerInput, { socketFolder }: Server) {
+  yield* Effect.logError(`The embedded PostgreSQL stopped unexpectedly and is restarted; see ${logOf(input.home)}`)
   yield* abandon(input.cluster)
-  return yield* startWithoutOrphans(input, socketFolder)
+  return yield* startOnRemains(input, socketFolder)
 })
 
-/** Out of memory is what kills a server in practice, and the service outlives it: requests fail until this has started it again. */
+/** Restarts a server that was killed, mostly for want of memory. Requests fail until it runs again. */
 const keepRunning = Effect.fnUntraced(function* (input: ServerInput, current: Ref.Ref<Server>) {
   while (true) {
     const server = yield* Ref.get(current)
@@ -241,8 +260,8 @@ const keepRunning = Effect.fnUntraced(function* (input: ServerInput, current: Re
   }
 })
 
-/** Runs a server on a cluster until the scope closes, taking over one that already runs there. */
-export const runServer = Effect.fn("EmbeddedPostgres.runServer")(function* (input: ServerInput) {
+/** Runs a server on a cluster until the scope closes. One that already runs there is taken over. */
+export const runServer = traced("EmbeddedPostgres.runServer")(function* (input: ServerInput) {
   const current = yield* Effect.acquireRelease(
     Effect.gen(function* () {
       const adopted = yield* adopt(input)

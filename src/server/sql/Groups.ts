@@ -1,17 +1,36 @@
-import { Deferred, Effect, Exit, type Scope } from "effect"
+import { Cause, Effect, Exit, Fiber, type Context, type Scope } from "effect"
+import { SqlClient } from "effect/sql"
 
-interface Waiting<Item, A, E> {
+/** A caller that waits for work done together with that of others. */
+export interface Caller<A, E> {
+  /** Its trace and request id. */
+  readonly context: Context.Context<never>
+  readonly resume: (result: Effect.Effect<A, E>) => void
+}
+
+/**
+ * Resumes a caller. Its continuation runs at once, on the stack of the code that finished the work: what it throws is
+ * logged here, so that the callers after it are resumed too.
+ */
+export const resumeCaller = <A, E>({ context, resume }: Caller<A, E>, result: Effect.Effect<A, E>): void => {
+  try {
+    resume(result)
+  } catch (defect) {
+    Effect.runForkWith(context)(Effect.logError("A caller failed when it was resumed", Cause.die(defect)))
+  }
+}
+
+interface Waiting<Item, A, E> extends Caller<A, E> {
   readonly item: Item
   readonly weight: number
-  readonly answer: Deferred.Deferred<Effect.Effect<A, E>, E>
   isAbandoned: boolean
 }
 
 /**
- * Lets those who want the same kind of work at one moment have it in one go: `run` gets the items of a group and gives, in
- * their order, what each of those who sent them goes on with. A group leaves as soon as fewer than `inFlight` are on their way, so that nobody waits for company;
- * who comes meanwhile is in the next one. A group holds at most `size` items, and together at most `weight`; a single item
- * may be heavier. Who goes away before the group leaves is not in it.
+ * Groups concurrent calls: `run` gets the items of several callers and returns a result for each, in their order. A group
+ * starts as soon as fewer than `inFlight` are running, without waiting for more callers; later ones are in the next group.
+ * A group has at most `size` items with a total weight of at most `weight`; a single item may be heavier. Callers that are
+ * interrupted before their group starts are left out.
  */
 export const makeGroups = Effect.fnUntraced(function* <Item, A, E>(options: {
   readonly inFlight: number
@@ -29,7 +48,7 @@ export const makeGroups = Effect.fnUntraced(function* <Item, A, E>(options: {
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       isClosed = true
-      queue.splice(0).forEach(({ answer }) => Deferred.doneUnsafe(answer, Exit.interrupt()))
+      for (const waiting of queue.splice(0)) resumeCaller(waiting, Effect.interrupt)
     })
   )
 
@@ -47,56 +66,52 @@ export const makeGroups = Effect.fnUntraced(function* <Item, A, E>(options: {
     return group
   }
 
-  const carry = (group: ReadonlyArray<Waiting<Item, A, E>>) =>
-    Effect.onExit(run(group.map(({ item }) => item)), (exit) =>
-      Effect.sync(() => {
-        for (const [index, { answer }] of group.entries()) {
-          Deferred.doneUnsafe(
-            answer,
-            Exit.map(exit, (answers) => answers[index]!)
-          )
-        }
-      })
-    )
-
-  // What comes in the same turn of the event loop leaves together: the first is no reason to leave the others behind.
-  const leave: Effect.Effect<void> = Effect.gen(function* () {
-    yield* Effect.yieldNow
+  const leave = (): void => {
     isLeaving = false
     while (flying < inFlight) {
       const group = take()
-      if (group.length === 0) return
+      const [first] = group
+      if (first === undefined) return
       flying++
-      yield* Effect.forkIn(
-        Effect.ensuring(
-          Effect.exit(carry(group)),
-          Effect.suspend(() => {
-            flying--
-            return leaveSoon
-          })
-        ),
-        scope
-      )
+      const carried = Effect.runForkWith(first.context)(run(group.map(({ item }) => item)))
+      Fiber.runIn(carried, scope).addObserver((exit) => {
+        flying--
+        leaveSoon()
+        for (const [index, waiting] of group.entries()) {
+          resumeCaller(waiting, Exit.isSuccess(exit) ? exit.value[index]! : Effect.failCause(exit.cause))
+        }
+      })
     }
-  })
+  }
 
-  const leaveSoon: Effect.Effect<void> = Effect.suspend(() => {
-    if (isLeaving || flying >= inFlight || queue.length === 0) return Effect.void
+  // Calls of one turn of the event loop are in one group.
+  const leaveSoon = (): void => {
+    if (isLeaving || flying >= inFlight || queue.length === 0) return
     isLeaving = true
-    return Effect.forkIn(leave, scope)
-  })
+    setImmediate(leave)
+  }
 
   return (item) =>
-    Effect.uninterruptibleMask((restore) => {
-      if (isClosed) return Effect.interrupt
-      const answer = Deferred.makeUnsafe<Effect.Effect<A, E>, E>()
-      const waiting: Waiting<Item, A, E> = { item, weight: weightOf(item), answer, isAbandoned: false }
-      queue.push(waiting)
-      return Effect.andThen(
-        leaveSoon,
-        Effect.onInterrupt(restore(Effect.flatten(Deferred.await(answer))), () =>
-          Effect.sync(() => void (waiting.isAbandoned = true))
-        )
-      )
-    })
+    Effect.withFiber(({ context }) =>
+      Effect.callback<A, E>((resume) => {
+        if (isClosed) return resume(Effect.interrupt)
+        const waiting: Waiting<Item, A, E> = { item, weight: weightOf(item), context, resume, isAbandoned: false }
+        queue.push(waiting)
+        leaveSoon()
+        return Effect.sync(() => void (waiting.isAbandoned = true))
+      })
+    )
+})
+
+/**
+ * How many accounts a grouped statement covers, and how many such statements run at once. On Citus a statement covers one
+ * account, which keeps it on one shard, and more statements run at once.
+ */
+export const accountsAtOnce = Effect.fnUntraced(function* (usual: {
+  readonly size: number
+  readonly inFlight: number
+}) {
+  const sql = yield* SqlClient.SqlClient
+  const citus = yield* sql`SELECT FROM pg_extension WHERE extname = 'citus'`
+  return citus.length === 0 ? usual : { size: 1, inFlight: 16 }
 })

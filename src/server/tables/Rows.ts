@@ -1,118 +1,367 @@
-import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
-import { filterOf, parseFilter, type Filter } from "../../domain/Filter.ts"
-import { scan } from "../../domain/json/Scan.ts"
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlClient, type Statement } from "effect/sql"
+import type { AccountId } from "../../domain/Account.ts"
+import { sees, type Actor } from "../../domain/Actor.ts"
+import {
+  filterOf,
+  hasConditions,
+  meetsConditions,
+  parseMatching,
+  type Filter,
+  type Query,
+  type Sort
+} from "../../domain/Query.ts"
+import { Look } from "../../domain/query/Look.ts"
+import { inTurns, Pace, type Turns } from "../../domain/Turns.ts"
+import { scan } from "../../domain/json/ParseEnvelope.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
-import type { InvalidRequest, Unavailable } from "../../domain/Problem.ts"
-import type { Query } from "../../domain/Query.ts"
-import { isRowId, rowText, type Row } from "../../domain/Row.ts"
-import { Capacity } from "../capacity/Capacity.ts"
-import { readWithinRoom, roomToAnswer } from "../capacity/ReadWithinRoom.ts"
-import type { Reader } from "../keys/Admission.ts"
+import type { InvalidRequest } from "../../domain/Problem.ts"
+import { isRowId, rowParts, type Row } from "../../domain/Row.ts"
+import { Capacity, noRoom, readWithinRoom, roomToAnswer } from "../capacity/Capacity.ts"
+import { makeCandidates } from "./Candidates.ts"
+import type { CachedTable } from "./engine/cache/CachedTable.ts"
 import { TableCache } from "./engine/cache/TableCache.ts"
-import { RowsRepo } from "./RowsRepo.ts"
+import { traced } from "../telemetry/Traced.ts"
+import { Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
+import { selectedParts } from "../../domain/query/Selection.ts"
+import { fieldsOf, type TableFields } from "../../domain/query/TableFields.ts"
+import { noteMember } from "./operations/OperationKind.ts"
+import { makeNotes, noted } from "./Notes.ts"
+import { moreOf, type Asked } from "./Pages.ts"
+import { time } from "../sql/SqlParams.ts"
+import { refine } from "../sql/SqlFailure.ts"
 
 /**
- * Reads live rows (specification section 4.2), from memory where the table is there as of the reader's admission. A table
- * that was never written reads as an empty one.
+ * Reads live rows: from memory where the table is cached at the revision of the actor's admission, else by SQL. A table that
+ * was never written, or that the actor can't see, reads as empty.
  */
-export class Rows extends Context.Service<
-  Rows,
-  {
-    /** `{rows, has_more}`: the rows that match, sorted, at most `limit` of them. */
-    readonly query: (reader: Reader, table: string, query: Query) => Effect.Effect<JsonText, Unavailable>
-    /** The same rows, to be looked into, and whether the limit cut some off. The scope holds the room that they take. */
-    readonly select: (
-      reader: Reader,
-      table: string,
-      query: Query
-    ) => Effect.Effect<{ readonly rows: ReadonlyArray<Row>; readonly hasMore: boolean }, Unavailable, Scope.Scope>
-    /** How many rows match, and the ids of at most `limit` of them in insertion order. */
-    readonly ids: (
-      reader: Reader,
-      table: string,
-      filter: Filter,
-      limit: number
-    ) => Effect.Effect<{ readonly matched: number; readonly ids: ReadonlyArray<string> }, Unavailable>
-    /** One row by its id, which may be any text. */
-    readonly find: (reader: Reader, table: string, id: string) => Effect.Effect<Option.Option<Row>, Unavailable>
-    /** `{count}` of the rows that match. */
-    readonly count: (reader: Reader, table: string, filter: Filter | undefined) => Effect.Effect<JsonText, Unavailable>
-  }
->()("agent-memory/server/tables/Rows") {
-  static readonly layerNoDeps = Layer.effect(
-    Rows,
-    Effect.gen(function* () {
-      const repo = yield* RowsRepo
-      const cache = yield* TableCache
-      const capacity = yield* Capacity
+export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Rows", {
+  make: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const stored = makeStoredRows(sql)
+    const cache = yield* TableCache
+    const capacity = yield* Capacity
 
-      const select = Effect.fn("Rows.select")(function* (reader: Reader, table: string, query: Query) {
-        const { accountId } = reader
-        if (query.filter?.isImpossible === true) return { rows: [], hasMore: false }
-        const cached = yield* cache.at(accountId, table, reader)
-        if (cached !== undefined) {
-          const found = cached.query(query)
-          const bytes = found.rows.reduce((sum, { data }) => sum + data.bytes, 0)
-          yield* roomToAnswer(accountId, capacity, bytes)
-          return found
-        }
-        const { rows } = yield* readWithinRoom(accountId, capacity, (most) => repo.query(accountId, table, query, most))
-        return { rows: rows.slice(0, query.limit), hasMore: rows.length > query.limit }
-      })
+    /** Works on a table in memory. */
+    const inMemory = <A>(accountId: AccountId, table: CachedTable, filter: Filter | undefined, work: Turns<A>) =>
+      filter === undefined || !hasConditions(filter) || table.rowBytes <= smallBytes
+        ? inTurns(work)
+        : Effect.scoped(Effect.andThen(Effect.mapError(capacity.scans.take(accountId, 1), tooManyScans), inTurns(work)))
 
-      const query = Effect.fn("Rows.query")(function* (reader: Reader, table: string, query: Query) {
-        const { hasMore, rows } = yield* select(reader, table, query)
-        return JsonText.trusted(`{"rows":[${rows.map((row) => rowText(row).text).join()}],"has_more":${hasMore}}`)
-      }, Effect.scoped)
+    /** The fields of a table's rows. */
+    const fields = traced("Rows.fields")(function* (actor: Actor, table: string) {
+      const { accountId } = actor
+      if (!sees(actor, table)) return new Map() as TableFields
+      const cached = yield* cache.at(accountId, table, actor)
+      if (cached !== undefined) return yield* inTurns(cached.fields())
+      const every = { filter: undefined, sort: undefined, limit: everyRow }
+      return yield* inTurns(fieldsOf((yield* selectStored(accountId, table, every)).rows))
+    }, Effect.scoped)
 
-      const counted = Effect.fnUntraced(function* (reader: Reader, table: string, filter: Filter | undefined) {
-        if (filter?.isImpossible === true) return 0
-        const cached = yield* cache.at(reader.accountId, table, reader)
-        return cached === undefined ? yield* repo.count(reader.accountId, table, filter) : cached.count(filter)
-      })
+    const notes = makeNotes(sql, fields)
 
-      const count = Effect.fn("Rows.count")(function* (reader: Reader, table: string, filter: Filter | undefined) {
-        return JsonText.trusted(`{"count":${yield* counted(reader, table, filter)}}`)
-      })
-
-      const ids = Effect.fn("Rows.ids")(function* (reader: Reader, table: string, filter: Filter, limit: number) {
-        if (filter.isImpossible) return { matched: 0, ids: [] }
-        const cached = yield* cache.at(reader.accountId, table, reader)
-        if (cached === undefined) return yield* repo.ids(reader.accountId, table, filter, limit)
-        const { rows } = cached.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY })
-        return { matched: rows.length, ids: rows.slice(0, limit).map(({ id }) => id) }
-      })
-
-      const find = Effect.fn("Rows.find")(function* (reader: Reader, table: string, id: string) {
-        if (!isRowId(id)) return Option.none<Row>()
-        const filter = filterOf([{ name: "id", rawName: '"id"', value: `"${id}"` }])
-        const { rows } = yield* select(reader, table, { filter, sort: undefined, limit: 1 })
-        return Option.fromUndefinedOr(rows[0])
-      }, Effect.scoped)
-
-      return Rows.of({ query, select, ids, find, count })
+    /** Reads from the database, within the memory that the scope holds. */
+    const selectStored = Effect.fnUntraced(function* (accountId: AccountId, table: string, query: Query) {
+      const { filter, limit } = query
+      const isDecided = stored.decides(filter)
+      const asked = isDecided ? query : { ...query, limit: everyRow }
+      const found = yield* readWithinRoom(accountId, capacity, (most) => stored.query(accountId, table, asked, most))
+      const rows = isDecided ? found.rows : yield* inTurns(meeting(filter!, found.rows, limit + 1))
+      return { rows: rows.slice(0, limit), hasMore: rows.length > limit }
     })
-  )
 
-  static readonly layer = Rows.layerNoDeps.pipe(Layer.provide(RowsRepo.layer))
-}
+    /** The same rows as values, and whether the limit cut some off. The scope holds the memory that was reserved for them. */
+    const select = Effect.fnUntraced(function* (actor: Actor, table: string, query: Query) {
+      const { accountId } = actor
+      const { filter } = query
+      if (filter?.isImpossible === true || !sees(actor, table)) return { rows: [], hasMore: false }
+      const cached = yield* cache.at(accountId, table, actor)
+      if (cached !== undefined) {
+        const found = yield* inMemory(accountId, cached, filter, cached.query(query))
+        const bytes = found.rows.reduce((sum, { data }) => sum + data.bytes, 0)
+        yield* roomToAnswer(accountId, capacity, bytes)
+        return found
+      }
+      return yield* selectStored(accountId, table, query)
+    })
 
-/** The filter of a query string: JSON text of an object; absent or `{}` means every row. */
-export const readFilter = (
-  text: string | undefined
-): Effect.Effect<Filter | undefined, JsonProblem | InvalidRequest> => {
-  if (text === undefined) return Effect.undefined
-  return Effect.flatMap(readJson(text), (json) => {
-    const filter = parseFilter(json, "filter")
-    return Result.isFailure(filter)
-      ? Effect.fail(filter.failure)
-      : Effect.succeed(filter.success.isEmpty ? undefined : filter.success)
+    /**
+     * `{rows, has_more, next_cursor}`: the rows that match, or the chosen fields of them, sorted, at most `limit` of them.
+     * Without `next_cursor`, `note` says why no page goes on from here.
+     */
+    const query = traced("Rows.query")(function* (actor: Actor, { bound, query, selection }: Asked) {
+      const { hasMore, rows } = yield* select(actor, bound.table, query)
+      const parts = selection === undefined ? rowParts(rows) : yield* inTurns(selectedParts(rows, selection))
+      const more = hasMore ? moreOf(bound, rows, query.after) : ""
+      const asked = { ...bound, filter: bound.filter === undefined ? undefined : scan(bound.filter).value }
+      const note = query.after === undefined ? yield* notes.ofPage(asked, actor, rows) : undefined
+      return JsonText.joined(['{"rows":[', ...parts, `],"has_more":${hasMore}${more}${noteMember(note)}}`])
+    }, Effect.scoped)
+
+    /** How many rows match. */
+    const matched = Effect.fnUntraced(function* (actor: Actor, table: string, filter: Filter | undefined) {
+      if (filter?.isImpossible === true || !sees(actor, table)) return 0
+      const cached = yield* cache.at(actor.accountId, table, actor)
+      if (cached !== undefined) return yield* inMemory(actor.accountId, cached, filter, cached.count(filter))
+      if (stored.decides(filter)) return yield* stored.count(actor.accountId, table, filter)
+      return (yield* select(actor, table, { filter, sort: undefined, limit: everyRow })).rows.length
+    }, Effect.scoped)
+
+    /** `{count}` of the rows that match, and a note where there are none. `asked` is the filter's JSON. */
+    const count = traced("Rows.count")(function* (
+      actor: Actor,
+      table: string,
+      filter: Filter | undefined,
+      asked?: JsonText
+    ) {
+      const found = yield* matched(actor, table, filter)
+      const note = found === 0 ? yield* notes.ofNothing({ table, filter: asked }, actor) : undefined
+      return JsonText.trusted(`{"count":${found}${noteMember(note)}}`)
+    })
+
+    /**
+     * What the rows that match add up to: their count, measures, and groups of which `fitting` gives as many as a response
+     * has room for.
+     */
+    const summary = traced("Rows.summary")(function* (
+      actor: Actor,
+      table: string,
+      filter: Filter | undefined,
+      summing: Summing,
+      {
+        asked,
+        fitting
+      }: { readonly asked?: JsonText | undefined; readonly fitting?: Parameters<Summary["text"]>[0] } = {}
+    ) {
+      const { accountId } = actor
+      const isReadable = filter?.isImpossible !== true && sees(actor, table)
+      const cached = isReadable ? yield* cache.at(accountId, table, actor) : undefined
+      const every = { filter, sort: undefined, limit: everyRow }
+      const found = !isReadable
+        ? new Summary(summing)
+        : cached === undefined
+          ? yield* inTurns(summaryOf((yield* selectStored(accountId, table, every)).rows, summing))
+          : yield* inMemory(accountId, cached, filter, cached.summarize(filter, summing))
+      const text = found.text(fitting)
+      yield* roomToAnswer(accountId, capacity, text.length)
+      const note = found.count === 0 ? yield* notes.ofNothing({ table, filter: asked }, actor) : undefined
+      return noted(JsonText.trusted(text), note)
+    }, Effect.scoped)
+
+    /** How many rows match, and the ids of at most `limit` of them in insertion order. */
+    const ids = traced("Rows.ids")(function* (actor: Actor, table: string, filter: Filter, limit: number) {
+      if (filter.isImpossible || !sees(actor, table)) return { matched: 0, ids: [] }
+      const { accountId } = actor
+      const cached = yield* cache.at(accountId, table, actor)
+      if (cached === undefined && stored.decides(filter)) return yield* stored.ids(accountId, table, filter, limit)
+      const asked = { filter, sort: undefined, limit: everyRow }
+      const { rows } =
+        cached === undefined
+          ? yield* select(actor, table, asked)
+          : yield* inMemory(accountId, cached, filter, cached.query(asked))
+      return { matched: rows.length, ids: rows.slice(0, limit).map(({ id }) => id) }
+    }, Effect.scoped)
+
+    /** One row by its id, which may be any text. */
+    const find = traced("Rows.find")(function* (actor: Actor, table: string, id: string) {
+      if (!isRowId(id)) return Option.none<Row>()
+      const filter = filterOf([{ name: "id", rawName: '"id"', value: `"${id}"` }])
+      const { rows } = yield* select(actor, table, { filter, sort: undefined, limit: 1 })
+      return Option.fromUndefinedOr(rows[0])
+    }, Effect.scoped)
+
+    return { query, select, ids, find, count, summary, matched, fields, notes }
   })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }
+
+/** Which rows a query string asks for: `filter` is the JSON text of an object, `search` has words. Undefined for all rows. */
+export const readFilter = Effect.fnUntraced(function* ({
+  filter,
+  search
+}: {
+  readonly filter?: string
+  readonly search?: string
+}): Effect.fn.Return<Filter | undefined, JsonProblem | InvalidRequest> {
+  const json = filter === undefined ? undefined : yield* readJson(filter)
+  return yield* Effect.fromResult(parseMatching({ filter: json, search }, ""))
+})
 
 /** The JSON of a `filter` parameter. */
 export const readJson = (text: string): Effect.Effect<JsonText, JsonProblem> => {
   const json = scan(text)
   return json.issue !== undefined ? Effect.fail(jsonProblem(json.issue, "filter")) : Effect.succeed(json.value)
+}
+
+/** Tables of so many bytes are searched without waiting. */
+const smallBytes = 262_144
+
+const tooManyScans = noRoom({
+  account:
+    "This account searches too many large tables at once. Wait for the others, or filter by an equal field first.",
+  service: "The service searches as many large tables as it can at the moment."
+})
+
+/** More rows than any table has. */
+const everyRow = 2_000_000_000
+
+/** Those rows, up to a number, that meet what only the service can look into. */
+function* meeting<A extends Row>(filter: Filter, rows: ReadonlyArray<A>, most: number): Turns<ReadonlyArray<A>> {
+  const pace = new Pace()
+  const found: Array<A> = []
+  for (const row of rows) {
+    if (found.length === most) break
+    if (meetsConditions(filter, new Look(row, pace))) found.push(row)
+    if (pace.isDue) yield* pace.pause()
+  }
+  return found
+}
+
+/** The SQL that reads live rows. */
+export const makeStoredRows = (sql: SqlClient.SqlClient) => {
+  // In a subquery the filter is cast to jsonb once; a bare parameter may be cast again for every row.
+  const containing = (column: "facets" | "long_facets", wanted: string): Statement.Fragment =>
+    sql`${sql(column)} @> (SELECT ${wanted}::text::jsonb)`
+
+  const candidates = makeCandidates(sql)
+
+  /** Whether SQL alone tells which rows match. */
+  const decides = (filter: Filter | undefined): boolean => filter === undefined || candidates(filter).isExact
+
+  const matching = (accountId: AccountId, table: string, filter: Filter | undefined): Statement.Fragment => {
+    const conditions: Array<Statement.Fragment> = [sql`account_id = ${accountId}`, sql`table_name = ${table}`]
+    if (filter?.id !== undefined) conditions.push(sql`id = ${filter.id}`)
+    if (filter?.createdAt !== undefined) conditions.push(sql`created_at = ${time(filter.createdAt)}`)
+    if (filter?.updatedAt !== undefined) conditions.push(sql`updated_at = ${time(filter.updatedAt)}`)
+    if (filter !== undefined && filter.fields.wanted.size > 0) {
+      conditions.push(containing("facets", filter.fields.short))
+    }
+    if (filter !== undefined && filter.fields.long !== null) {
+      conditions.push(containing("long_facets", filter.fields.long))
+    }
+    if (filter !== undefined) conditions.push(...candidates(filter).conditions)
+    return sql.and(conditions)
+  }
+
+  /** The rows that are yet to be given: {@link isBehind} in SQL. */
+  const behind = ({ after, sort }: Query): Statement.Fragment => {
+    const comparison = sql.literal(sort?.descending === true ? "<" : ">")
+    switch (after?.kind) {
+      case undefined:
+        return sql``
+      case "seq":
+        return sql`AND seq > ${after.seq}::float8::bigint`
+      case "id":
+        return sql`AND id ${comparison} ${after.id}`
+      case "created":
+        return sql`AND (created_at, seq) ${comparison} (${time(after.createdAt)}, ${after.seq}::float8::bigint)`
+      case "given": {
+        const runs = after.runs.map(([first, last]) => `[${first},${last}]`)
+        return sql`AND NOT seq <@ ${`{${runs.join()}}`}::text::int8multirange`
+      }
+    }
+  }
+
+  // With an ORDER BY, PostgreSQL may walk the table in that order until it reaches the one row with the id.
+  const order = (filter: Filter | undefined, sort: Sort | undefined): Statement.Fragment => {
+    if (filter?.id !== undefined) return sql``
+    if (sort === undefined) return sql`ORDER BY seq`
+    const direction = sql.literal(sort.descending ? "DESC" : "ASC")
+    switch (sort.field) {
+      case "id":
+        return sql`ORDER BY id ${direction}`
+      // Among rows of one moment, newest first means last inserted first.
+      case "created_at":
+      case "updated_at":
+        return sql`ORDER BY ${sql(sort.field)} ${direction}, seq ${direction}`
+      default:
+        return sql`
+            ORDER BY
+              CASE WHEN facets ->> ${sort.encoded}::text IS NULL THEN 2
+                WHEN facets ->> ${sort.encoded}::text = '0' THEN 1 ELSE 0 END,
+              (facets ->> ${sort.encoded}::text) COLLATE "C" ${direction},
+              (long_facets ->> ${sort.encoded}::text) COLLATE "C" ${direction},
+              seq
+          `
+    }
+  }
+
+  /**
+   * At most `limit` + 1 rows, so that one more shows that there are more. Rows of more than `most` bytes in all are not
+   * read: then only `bytes`, their sum, is given.
+   */
+  const query = traced("StoredRows.query")(function* (accountId: AccountId, table: string, query: Query, most: number) {
+    const found = yield* sql<{
+      seq: number
+      id: string
+      created_at: Date
+      updated_at: Date
+      data: string | null
+      bytes: number
+    }>`
+        SELECT seq, id, created_at, updated_at, CASE WHEN bytes <= ${most}::float8 THEN data END AS data, bytes
+        FROM (
+          SELECT seq, id, created_at, updated_at, data, sum(octet_length(data)) OVER ()::float8 AS bytes
+          FROM (
+            SELECT seq::float8 AS seq, id, created_at, updated_at, data
+            FROM rows
+            WHERE ${matching(accountId, table, query.filter)} ${behind(query)}
+            ${order(query.filter, query.sort)}
+            LIMIT ${query.limit + 1}
+          ) AS found
+        ) AS sized
+      `
+    const rows = found.flatMap(({ created_at, data, id, seq, updated_at }) =>
+      data === null
+        ? []
+        : [
+            {
+              seq,
+              id,
+              createdAt: created_at.getTime(),
+              updatedAt: updated_at.getTime(),
+              data: JsonText.trusted(data)
+            }
+          ]
+    )
+    return { rows, bytes: found[0]?.bytes ?? 0 }
+  }, refine)
+
+  const count = traced("StoredRows.count")(function* (accountId: AccountId, table: string, filter: Filter | undefined) {
+    const found =
+      filter === undefined
+        ? yield* sql<{ count: number }>`
+              SELECT rows AS count FROM tables WHERE account_id = ${accountId} AND name = ${table}
+            `
+        : yield* sql<{ count: number }>`
+              SELECT count(*)::integer AS count FROM rows WHERE ${matching(accountId, table, filter)}
+            `
+    return found[0]?.count ?? 0
+  }, refine)
+
+  /** The bytes of the table's longest row, or 0. */
+  const longest = traced("StoredRows.longest")(function* (accountId: AccountId, table: string) {
+    const found = yield* sql<{ bytes: number }>`
+        SELECT coalesce(max(octet_length(data)), 0)::integer AS bytes
+        FROM rows
+        WHERE account_id = ${accountId} AND table_name = ${table}
+      `
+    return found[0]?.bytes ?? 0
+  }, refine)
+
+  /** How many rows match, and the ids of at most `limit` of them in insertion order. */
+  const ids = traced("StoredRows.ids")(function* (accountId: AccountId, table: string, filter: Filter, limit: number) {
+    const found = yield* sql<{ id: string; matched: number }>`
+        SELECT id, count(*) OVER ()::integer AS matched
+        FROM rows
+        WHERE ${matching(accountId, table, filter)}
+        ${order(filter, undefined)}
+        LIMIT ${limit}
+      `
+    return { matched: found[0]?.matched ?? 0, ids: found.map(({ id }) => id) }
+  }, refine)
+
+  return { decides, query, count, longest, ids }
 }

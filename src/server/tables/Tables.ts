@@ -1,16 +1,39 @@
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import type { AccountId } from "../../domain/Account.ts"
-import type { Unavailable } from "../../domain/Problem.ts"
+import { sees, type Actor } from "../../domain/Actor.ts"
 import type { Usage } from "../../domain/Usage.ts"
-import { type ServiceLimits, Settings } from "../Config.ts"
+import { usageLimits } from "../../domain/Limits.ts"
+import { Settings } from "../config/Settings.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import { exportText, type ExportText } from "./ExportText.ts"
-import { TablesRepo } from "./TablesRepo.ts"
+import { makeExport } from "./Exports.ts"
+import { traced } from "../telemetry/Traced.ts"
+import { texts } from "../sql/SqlParams.ts"
+import { refine } from "../sql/SqlFailure.ts"
 
-/** What an account holds, and what it may hold. */
-export interface TablesOverview {
-  readonly tables: ReadonlyArray<{ readonly name: string; readonly rows: number }>
+interface TableEntry {
+  readonly name: string
+  readonly rows: number
+}
+
+/** A table for people: `changedAt` is null where all its rows are deleted. */
+export interface TableSummary extends TableEntry {
+  readonly bytes: number
+  readonly changedAt: Date | null
+}
+
+/** What an account stores as a whole; bytes are without the system fields of rows. */
+export interface Totals {
+  readonly tables: number
+  readonly rows: number
+  readonly storage_bytes: number
+  readonly version_bytes: number
+}
+
+/** What an account stores, and its limits. */
+interface TablesOverview {
+  readonly tables: ReadonlyArray<TableEntry>
   readonly usage: { readonly tables: number; readonly storage_bytes: number }
   readonly limits: {
     readonly tables: number
@@ -20,130 +43,164 @@ export interface TablesOverview {
   }
 }
 
-/** An account's tables as a whole (specification section 4.4). */
-export class Tables extends Context.Service<
-  Tables,
-  {
+/** An account's tables as a whole, as far as the actor can see them. */
+export class Tables extends Context.Service<Tables>()("agent-memory/server/tables/Tables", {
+  make: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const limiter = yield* RateLimiter
+    const { limits } = yield* Settings
+    const exportRows = makeExport(sql)
+
+    /** Tables with live rows or restorable versions, by name, of those that the actor can see. */
+    const listed = traced("Tables.listed")(function* (actor: Actor) {
+      const { accountId } = actor
+      const all = yield* sql<TableEntry>`
+          SELECT t.name, t.rows
+          FROM tables t
+          WHERE t.account_id = ${accountId}
+            AND (t.rows > 0 OR EXISTS (
+              SELECT FROM versions v
+              WHERE v.account_id = ${accountId} AND v.table_name = t.name
+                AND v.archived_at > memory_now() - make_interval(days => ${limits.versionDays}::integer)
+            ))
+          ORDER BY t.name
+        `
+      return all.filter(({ name }) => sees(actor, name))
+    }, refine)
+
+    /** {@link listed} with what a person wants to know of each. Bytes are without the rows' system fields. */
+    const summaries = traced("Tables.summaries")(function* (actor: Actor) {
+      const { access, accountId } = actor
+      const names = access.tables === null ? null : texts(access.tables)
+      return yield* sql<TableSummary>`
+        SELECT t.name, t.rows, coalesce(r.bytes, 0) AS bytes, r.changed_at AS "changedAt"
+        FROM tables t
+        LEFT JOIN (
+          SELECT table_name, sum(octet_length(data))::float8 AS bytes, max(updated_at) AS changed_at
+          FROM rows
+          WHERE account_id = ${accountId}
+          GROUP BY table_name
+        ) AS r ON r.table_name = t.name
+        WHERE t.account_id = ${accountId} AND (${names}::text[] IS NULL OR t.name = ANY(${names}::text[]))
+          AND (t.rows > 0 OR EXISTS (
+            SELECT FROM versions v
+            WHERE v.account_id = ${accountId} AND v.table_name = t.name
+              AND v.archived_at > memory_now() - make_interval(days => ${limits.versionDays}::integer)
+          ))
+        ORDER BY t.name
+      `
+    }, refine)
+
+    /** Bytes of the live rows without their system fields: of the account, or of these tables alone. */
+    const storageBytes = traced("Tables.storageBytes")(function* (
+      accountId: AccountId,
+      tables: ReadonlyArray<string> | null
+    ) {
+      const [found] =
+        tables === null
+          ? yield* sql<{ bytes: number }>`
+              SELECT storage_bytes::float8 AS bytes FROM accounts WHERE account_id = ${accountId}
+            `
+          : yield* sql<{ bytes: number }>`
+              SELECT coalesce(sum(octet_length(data)), 0)::float8 AS bytes
+              FROM rows
+              WHERE account_id = ${accountId} AND table_name = ANY(${texts(tables)})
+            `
+      return found?.bytes ?? 0
+    }, refine)
+
+    /** What the account holds, or the tables alone that the actor can see. */
+    const totals = traced("Tables.totals")(function* ({ access: { tables }, accountId }: Actor) {
+      if (tables === null) {
+        const [found] = yield* sql<Totals>`
+          SELECT t.tables, t.rows, a.storage_bytes::float8 AS storage_bytes, a.version_bytes::float8 AS version_bytes
+          FROM accounts a
+          CROSS JOIN LATERAL (
+            SELECT count(*)::integer AS tables, coalesce(sum(rows), 0)::float8 AS rows
+            FROM tables
+            WHERE account_id = a.account_id AND rows > 0
+          ) t
+          WHERE a.account_id = ${accountId}
+        `
+        return found!
+      }
+      const names = texts(tables)
+      const [found] = yield* sql<Totals>`
+        SELECT count(*)::integer AS tables, coalesce(sum(t.rows), 0)::float8 AS rows, (
+          SELECT coalesce(sum(octet_length(data)), 0)::float8
+          FROM rows
+          WHERE account_id = ${accountId} AND table_name = ANY(${names})
+        ) AS storage_bytes, (
+          SELECT coalesce(sum(octet_length(data)), 0)::float8
+          FROM versions
+          WHERE account_id = ${accountId} AND table_name = ANY(${names})
+        ) AS version_bytes
+        FROM tables t
+        WHERE t.account_id = ${accountId} AND t.name = ANY(${names}) AND t.rows > 0
+      `
+      return found!
+    }, refine)
+
     /** `{tables}`: those with live rows or restorable versions, by name. */
-    readonly list: (accountId: string) => Effect.Effect<JsonText, Unavailable>
-    /** {@link list} with what is used and allowed; only of the named tables, where some are named. */
-    readonly overview: (
-      accountId: string,
-      only: ReadonlyArray<string> | null
-    ) => Effect.Effect<TablesOverview, Unavailable>
-    /** The names of those that {@link list} has. */
-    readonly names: (accountId: string) => Effect.Effect<ReadonlyArray<string>, Unavailable>
-    /** What the account holds and may hold. `remainingReads` is what was left when the key was admitted. */
-    readonly usage: (asker: {
-      readonly accountId: AccountId
-      readonly key: Usage["key"]
-      readonly remainingReads: number
-    }) => Effect.Effect<Usage, Unavailable>
-    /** `{tables: {name: [row]}}` of one snapshot, in pieces of text, once the database has answered. */
-    readonly exportAll: (accountId: string) => Effect.Effect<ExportText<Unavailable>, Unavailable, Scope.Scope>
-  }
->()("agent-memory/server/tables/Tables") {
-  static readonly layerNoDeps = Layer.effect(
-    Tables,
-    Effect.gen(function* () {
-      const repo = yield* TablesRepo
-      const limiter = yield* RateLimiter
-      const { limits } = yield* Settings
-
-      const list = Effect.fn("Tables.list")(function* (accountId: string) {
-        const tables = yield* repo.list(accountId, limits.versionDays)
-        const entries = tables.map(({ name, rows }) => `{"name":"${name}","rows":${rows}}`)
-        return JsonText.trusted(`{"tables":[${entries.join()}]}`)
-      })
-
-      const overview = Effect.fn("Tables.overview")(function* (accountId: string, only: ReadonlyArray<string> | null) {
-        const [all, storageBytes] = yield* Effect.all(
-          [
-            repo.list(accountId, limits.versionDays),
-            only === null ? repo.storageBytes(accountId) : repo.storageBytesOf(accountId, only)
-          ],
-          { concurrency: "unbounded" }
-        )
-        const shown = only === null ? all : all.filter(({ name }) => only.includes(name))
-        const overview: TablesOverview = {
-          tables: shown.map(({ name, rows }) => ({ name, rows })),
-          usage: {
-            tables: shown.filter(({ rows }) => rows > 0).length,
-            storage_bytes: storageBytes
-          },
-          limits: {
-            tables: limits.tables,
-            rows_per_table: limits.rowsPerTable,
-            storage_bytes: limits.storageBytes,
-            row_bytes: limits.rowBytes
-          }
-        }
-        return overview
-      })
-
-      const names = Effect.fn("Tables.names")(function* (accountId: string) {
-        return (yield* repo.list(accountId, limits.versionDays)).map(({ name }) => name)
-      })
-
-      const usage: Tables["Service"]["usage"] = Effect.fn("Tables.usage")(function* ({
-        accountId,
-        key,
-        remainingReads
-      }) {
-        const [held, remaining] = yield* Effect.all(
-          [repo.totals(accountId), limiter.remaining({ accountId, id: key.id })],
-          { concurrency: "unbounded" }
-        )
-        return {
-          account_id: accountId,
-          key,
-          tables: held.tables,
-          rows: held.rows,
-          storage_bytes: held.storageBytes,
-          version_storage_bytes: held.versionBytes,
-          limits: limitsOf(limits),
-          // The reads are those of this request's own admission: others may have been spent since.
-          remaining: { writes: remaining.writes, reads: remainingReads }
-        }
-      })
-
-      const exportAll = (accountId: string) => exportText(repo.allRows(accountId))
-
-      return Tables.of({ list, overview, names, usage, exportAll })
+    const list = traced("Tables.list")(function* (actor: Actor) {
+      const tables = yield* listed(actor)
+      const entries = tables.map(({ name, rows }) => `{"name":"${name}","rows":${rows}}`)
+      return JsonText.trusted(`{"tables":[${entries.join()}]}`)
     })
-  )
 
-  static readonly layer = Tables.layerNoDeps.pipe(Layer.provide(TablesRepo.layer))
+    /** {@link list} with usage and limits. */
+    const overview = traced("Tables.overview")(function* (actor: Actor) {
+      const { access, accountId } = actor
+      const [tables, bytes] = yield* Effect.all([listed(actor), storageBytes(accountId, access.tables)], {
+        concurrency: "unbounded"
+      })
+      const overview: TablesOverview = {
+        tables: tables.map(({ name, rows }) => ({ name, rows })),
+        usage: {
+          tables: tables.filter(({ rows }) => rows > 0).length,
+          storage_bytes: bytes
+        },
+        limits: {
+          tables: limits.tables,
+          rows_per_table: limits.rowsPerTable,
+          storage_bytes: limits.storageBytes,
+          row_bytes: limits.rowBytes
+        }
+      }
+      return overview
+    })
+
+    /** The names of those that {@link list} has. */
+    const names = traced("Tables.names")(function* (actor: Actor) {
+      return (yield* listed(actor)).map(({ name }) => name)
+    })
+
+    /** What the account stores, and its limits. `remainingReads` is what was left when the actor was admitted. */
+    const usage = traced("Tables.usage")(function* (actor: Actor, remainingReads: number) {
+      const { accountId, id, name } = actor
+      const [{ rows, storage_bytes, tables, version_bytes }, { writes }] = yield* Effect.all(
+        [totals(actor), limiter.remaining({ accountId, id })],
+        { concurrency: "unbounded" }
+      )
+      const usage: Usage = {
+        account_id: accountId,
+        key: { id, name },
+        tables,
+        rows,
+        storage_bytes,
+        version_storage_bytes: version_bytes,
+        limits: usageLimits(limits),
+        // The reads as of this request's own admission, since other requests may have spent some meanwhile.
+        remaining: { writes, reads: remainingReads }
+      }
+      return usage
+    })
+
+    /** `{tables: {name: [row]}}` of one snapshot, as a stream of text, once the database has begun to respond. */
+    const exportAll = ({ access, accountId }: Actor) => exportRows(accountId, access.tables)
+
+    return { list, overview, names, summaries, totals, usage, exportAll }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }
-
-const limitsOf = (limits: ServiceLimits): Usage["limits"] => ({
-  tables: limits.tables,
-  rows_per_table: limits.rowsPerTable,
-  storage_bytes: limits.storageBytes,
-  row_bytes: limits.rowBytes,
-  batch_operations: limits.batchOperations,
-  writes_per_minute: limits.writesPerMinute,
-  reads_per_minute: limits.readsPerMinute,
-  account_writes_per_minute: limits.accountWritesPerMinute,
-  account_reads_per_minute: limits.accountReadsPerMinute,
-  versions_per_row: limits.versionsPerRow,
-  version_days: limits.versionDays,
-  version_storage_bytes: limits.versionStorageBytes,
-  active_keys: limits.activeKeys,
-  keys_per_hour: limits.keysPerHour,
-  revoked_key_days: limits.revokedKeyDays,
-  live_links: limits.liveLinks,
-  request_bytes: limits.requestBytes,
-  import_request_bytes: limits.importRequestBytes,
-  auth_request_bytes: limits.authRequestBytes,
-  idempotency_storage_bytes: limits.idempotencyStorageBytes,
-  idempotency_hours: limits.idempotencyHours,
-  magic_link_minutes: limits.magicLinkMinutes,
-  link_minutes: limits.linkMinutes,
-  magic_links_per_email_per_hour: limits.magicLinksPerEmailPerHour,
-  magic_links_per_ip_per_hour: limits.magicLinksPerIpPerHour,
-  verifies_per_ip_per_hour: limits.verifiesPerIpPerHour,
-  registrations_per_ip_per_hour: limits.registrationsPerIpPerHour,
-  mcp_requests_per_ip_per_minute: limits.mcpRequestsPerIpPerMinute,
-  anonymous_posts_per_ip_per_minute: limits.anonymousPostsPerIpPerMinute
-})

@@ -3,14 +3,23 @@ import { Context, Effect, Stream, type Duration } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { CurrentKey } from "../../api/Authentication.ts"
+import { CurrentActor } from "../../api/Middleware.ts"
+import type { Actor } from "../../domain/Actor.ts"
 import { Capacity, exportsAtOnce, noRoom } from "../capacity/Capacity.ts"
-import { answer } from "../http/Answer.ts"
-import { Imports } from "./Imports.ts"
-import { accountCaller, writeAnswer } from "./RowsHttp.ts"
+import { answer } from "../capacity/SendResponse.ts"
+import { Writes, type WriteTarget } from "./Writes.ts"
 import { Tables } from "./Tables.ts"
+import { defaultQueryLimit } from "../../domain/Limits.ts"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import { missingFilter } from "../../domain/keys/RowKeys.ts"
+import { InvalidRequest } from "../../domain/Problem.ts"
+import { parseSort } from "../../domain/Query.ts"
+import { summingOf } from "../../domain/query/Summary.ts"
+import type { WriteResult } from "./engine/Evaluation.ts"
+import { readCursor, readSelection } from "./Pages.ts"
+import { readFilter, readJson, Rows } from "./Rows.ts"
 
-/** How long the reader of an export may take, however fast: it holds a connection of the database. */
+/** How long an export may take: it occupies a connection of the database. */
 export const ExportDeadline = Context.Reference<Duration.Input>(
   "agent-memory/server/tables/TablesHttp/ExportDeadline",
   {
@@ -23,11 +32,27 @@ const busy = noRoom({
   service: "The service sends as many exports as it can at the moment."
 })
 
-/** Breaks the connection off, so that nobody takes what came for the whole. */
+/** Breaks the connection, so that the reader does not take a part for the whole. */
 const endLate = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   yield* Effect.sleep(yield* ExportDeadline)
-  yield* Effect.logWarning("An export was ended, as its reader took too long")
+  yield* Effect.logWarning("An export was ended because its reader took too long")
   NodeHttpServerRequest.toServerResponse(request).destroy()
+})
+
+/** Makes the answer with all rows that an actor can see. */
+export const makeExportAnswer = Effect.gen(function* () {
+  const tables = yield* Tables
+  const capacity = yield* Capacity
+  return Effect.fnUntraced(function* (actor: Actor) {
+    yield* Effect.mapError(capacity.exports.take(actor.accountId, 1), busy)
+    const { bytes, text } = yield* tables.exportAll(actor)
+    yield* Effect.forkScoped(endLate(yield* HttpServerRequest.HttpServerRequest))
+    // With a length, HTTP/1.0 clients too can distinguish the end from a broken connection.
+    return HttpServerResponse.stream(Stream.encodeText(text), {
+      contentType: "application/json",
+      contentLength: bytes
+    })
+  })
 })
 
 export const TablesHttp = HttpApiBuilder.group(
@@ -35,31 +60,125 @@ export const TablesHttp = HttpApiBuilder.group(
   "tables",
   Effect.fnUntraced(function* (handlers) {
     const tables = yield* Tables
-    const imports = yield* Imports
-    const capacity = yield* Capacity
+    const writes = yield* Writes
+    const exportAnswer = yield* makeExportAnswer
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* () {
-        return answer(yield* tables.list((yield* CurrentKey).accountId))
+        return answer(yield* tables.list(yield* CurrentActor))
       }),
       import: Effect.fnUntraced(function* ({ headers, payload, query }) {
-        const caller = yield* accountCaller(headers)
-        return writeAnswer(yield* imports.run({ ...caller, isDryRun: query.dry_run === true }, { ...payload.tables }))
+        const options = { idempotencyKey: headers["idempotency-key"], isDryRun: query.dry_run === true }
+        return writeAnswer(yield* writes.import(yield* CurrentActor, options, payload.tables))
       }),
       usage: Effect.fnUntraced(function* () {
-        const { accountId, id, name, remaining } = yield* CurrentKey
-        return yield* tables.usage({ accountId, key: { id, name }, remainingReads: remaining })
+        const actor = yield* CurrentActor
+        return yield* tables.usage(actor, actor.remaining)
       }),
       export: Effect.fnUntraced(function* () {
-        const { accountId } = yield* CurrentKey
-        yield* Effect.mapError(capacity.exports.take(accountId, 1), busy)
-        const { bytes, text } = yield* tables.exportAll(accountId)
-        yield* Effect.forkScoped(endLate(yield* HttpServerRequest.HttpServerRequest))
-        // With a length, a client of HTTP/1.0 too can tell an end from a break.
-        return HttpServerResponse.stream(Stream.encodeText(text), {
-          contentType: "application/json",
-          contentLength: bytes
-        })
+        return yield* exportAnswer(yield* CurrentActor)
+      })
+    })
+  })
+)
+
+export const targetOf = ({
+  headers,
+  params
+}: {
+  readonly params: { readonly table: string }
+  readonly headers: { readonly "idempotency-key"?: string }
+}): WriteTarget => ({ table: params.table, idempotencyKey: headers["idempotency-key"] })
+
+/** The guard in a request's header. */
+export const guardHeaderOf = ({
+  headers
+}: {
+  readonly headers: { readonly "if-match"?: string }
+}): { readonly ifMatch?: string } => {
+  const ifMatch = headers["if-match"]
+  return ifMatch === undefined ? {} : { ifMatch }
+}
+
+/** The response of a write. Headers have the number of its change, and mark one that an idempotency key repeated. */
+export const writeAnswer = (
+  { body, change, replayed }: WriteResult,
+  status = 200
+): HttpServerResponse.HttpServerResponse => {
+  const response = answer(body, status)
+  if (change === undefined && !replayed) return response
+  return HttpServerResponse.setHeaders(response, {
+    ...(change !== undefined && { "x-change": String(change) }),
+    ...(replayed && { "idempotent-replayed": "true" })
+  })
+}
+
+/** The filter of a delete: in the body, or in the query string where a proxy drops bodies, but not in both. */
+const deleteFilter = (inQuery: string | undefined, inBody: JsonText | undefined) => {
+  if ((inQuery === undefined) === (inBody === undefined)) {
+    const detail = "Send the filter of a delete in the body or in the query string, and not in both."
+    return Effect.fail(new InvalidRequest({ detail, errors: [missingFilter] }))
+  }
+  if (inBody !== undefined) return Effect.succeed(inBody)
+  return Effect.andThen(readFilter({ filter: inQuery! }), readJson(inQuery!))
+}
+
+export const RowsHttp = HttpApiBuilder.group(
+  Api,
+  "rows",
+  Effect.fnUntraced(function* (handlers) {
+    const rows = yield* Rows
+    const writes = yield* Writes
+
+    return handlers.handleAll({
+      query: Effect.fnUntraced(function* ({ params, query }) {
+        const actor = yield* CurrentActor
+        const { cursor, fields, limit = defaultQueryLimit } = query
+        const filter = yield* readFilter(query)
+        const sort = query.sort === undefined ? undefined : parseSort(query.sort)
+        const selection = yield* readSelection(fields)
+        const bound = { table: params.table, filter: query.filter, search: query.search, sort: query.sort }
+        const after = yield* readCursor(cursor, bound)
+        return answer(yield* rows.query(actor, { bound, query: { filter, sort, limit, after }, selection }))
+      }),
+      count: Effect.fnUntraced(function* ({ params, query }) {
+        const actor = yield* CurrentActor
+        const { table } = params
+        const filter = yield* readFilter(query)
+        const summing = summingOf(query)
+        const asked = query.filter === undefined ? undefined : yield* readJson(query.filter)
+        if (summing === undefined) return answer(yield* rows.count(actor, table, filter, asked))
+        return answer(yield* rows.summary(actor, table, filter, summing, { asked }))
+      }),
+      add: Effect.fnUntraced(function* (request) {
+        // The framework's payload type has a class's public members only.
+        const operation = { action: "add", row: request.payload as JsonText, rowPath: "" } as const
+        return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation), 201)
+      }),
+      delete: Effect.fnUntraced(function* (request) {
+        const filter = yield* deleteFilter(request.query.filter, request.payload?.filter)
+        const operation = { action: "delete", ...request.payload, filter, ...guardHeaderOf(request) } as const
+        const actor = yield* CurrentActor
+        const write = writes.write(actor, targetOf(request), operation)
+        return writeAnswer(yield* rows.notes.ofWrite({ table: request.params.table, filter }, actor, write))
+      }),
+      upsert: Effect.fnUntraced(function* (request) {
+        const operation = { action: "upsert", ...request.payload, ...guardHeaderOf(request) } as const
+        return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation))
+      }),
+      batch: Effect.fnUntraced(function* (request) {
+        return writeAnswer(yield* writes.batch(yield* CurrentActor, targetOf(request), request.payload.operations))
+      }),
+      updateRow: Effect.fnUntraced(function* (request) {
+        const operation = { action: "update_row", ...request.payload, ...guardHeaderOf(request) } as const
+        return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation))
+      }),
+      updateWhere: Effect.fnUntraced(function* (request) {
+        const operation = { action: "update_where", ...request.payload, ...guardHeaderOf(request) } as const
+        const asked = { table: request.params.table, filter: request.payload.filter }
+        const actor = yield* CurrentActor
+        const write = writes.write(actor, targetOf(request), operation)
+        return writeAnswer(yield* rows.notes.ofWrite(asked, actor, write))
       })
     })
   })

@@ -1,199 +1,202 @@
-import { Cause, Context, Deferred, Effect, Exit, Layer, Result } from "effect"
-import type { Unavailable } from "../../domain/Problem.ts"
-import { DatabasePulse } from "../sql/DatabasePulse.ts"
-import { linkCurrentSpan } from "../telemetry/Links.ts"
-import * as Metrics from "../telemetry/Metrics.ts"
-import { Archives } from "../versions/Archives.ts"
-import { makeCarryOut } from "./CarryOut.ts"
-import { Commits } from "./engine/Commits.ts"
-import type { WriteAnswer, WriteFailure, WriteOutcome, WriteRequest } from "./EvaluateWrites.ts"
-import type { AccountState } from "./Workspace.ts"
-import { isLacking } from "./WriteRoom.ts"
-import { WritesRepo } from "./WritesRepo.ts"
+import { Context, Effect, Layer, Result } from "effect"
+import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql"
+import { accountRefusal, changedBy, changeRefusal, sees, tableRefusal, type Actor } from "../../domain/Actor.ts"
+import { print } from "../../domain/json/JsonText.ts"
+import { invalid, withMembers, type InvalidTableName, type Unavailable } from "../../domain/Problem.ts"
+import { unquoted } from "../../domain/RowInput.ts"
+import { inTurns } from "../../domain/Turns.ts"
+import { changedByText } from "../../domain/Version.ts"
+import { Settings } from "../config/Settings.ts"
+import { traced } from "../telemetry/Traced.ts"
+import { Evaluation, requestHash, type WriteRequest, type WriteResult } from "./engine/Evaluation.ts"
+import { nothingLoaded } from "./engine/Load.ts"
+import { Workspace } from "./engine/Workspace.ts"
+import { WriteQueue } from "./engine/WriteQueue.ts"
+import { readTables, type AccountRows } from "./operations/ImportRows.ts"
+import {
+  kindOf,
+  longestFields,
+  type Action,
+  type OperationFailure,
+  type Sent,
+  type Write
+} from "./operations/Operations.ts"
+import { makeStoredRows } from "./Rows.ts"
 
-interface Pending {
-  readonly request: WriteRequest
-  readonly answer: Deferred.Deferred<WriteAnswer, WriteFailure | Unavailable>
-  /** The caller's: its trace and request id. */
-  readonly context: Context.Context<never>
-  isAbandoned: boolean
+interface WriteOptions {
+  readonly idempotencyKey?: string | undefined
+  /** The result is what the write would do, and nothing is changed. */
+  readonly isDryRun?: boolean
 }
 
-/** The writes of one account in this process, and what the account was when the last of them was stored. */
-interface Lane {
-  readonly queue: Array<Pending>
-  isDraining: boolean
-  state: AccountState | undefined
+export interface WriteTarget extends WriteOptions {
+  readonly table: string
 }
 
-const maxLanes = 10_000
-const maxGroupWrites = 200
-const maxGroupBytes = 8_388_608
+/** An operation of a request with one. */
+export type SingleOperation = Exclude<Sent, { readonly action: "import" | "undo" }>
+
+/** An operation of a batch. */
+export type BatchOperation = Exclude<SingleOperation, { readonly action: "restore" | "save" }>
+
+/** What a write can fail with. */
+export type FailureOf<A extends Action | "batch"> =
+  | OperationFailure<A extends Action ? A : BatchOperation["action"]>
+  | Unavailable
 
 /**
- * Carries out writes: those of one account one after another, those that wait for the same account together in one
- * statement and one commit. Each has its own verdict; a refused one changes nothing and does not touch its neighbours.
- * Limits are exact over several instances, since a commit only succeeds on the account's revision it was computed from.
+ * Changes rows: checks what can be checked without them, then queues the write. On a table that the actor can't see, the
+ * result is as if the table had never been written, and operations that can add rows are refused.
  */
-export class Writes extends Context.Service<
-  Writes,
-  {
-    /** Answers when the write is durable. A write whose caller goes away before its turn is dropped. */
-    readonly run: (request: WriteRequest) => Effect.Effect<WriteAnswer, WriteFailure | Unavailable>
-  }
->()("agent-memory/server/tables/Writes") {
-  static readonly layerNoDeps = Layer.effect(
-    Writes,
-    Effect.gen(function* () {
-      const archives = yield* Archives
-      const pulse = yield* DatabasePulse
-      const carryOut = yield* makeCarryOut
-      const scope = yield* Effect.scope
-      const lanes = new Map<string, Lane>()
-      yield* Metrics.writeQueue(() => lanes.values().reduce((sum, { queue }) => sum + queue.length, 0))
+export class Writes extends Context.Service<Writes>()("agent-memory/server/tables/Writes", {
+  make: Effect.gen(function* () {
+    const queue = yield* WriteQueue
+    const stored = makeStoredRows(yield* SqlClient.SqlClient)
+    const { limits } = yield* Settings
 
-      const laneOf = (accountId: string): Lane => {
-        const known = lanes.get(accountId)
-        const lane = known ?? { queue: [], isDraining: false, state: undefined }
-        lanes.delete(accountId)
-        lanes.set(accountId, lane)
-        if (lanes.size > maxLanes) {
-          const idle = lanes.entries().find(([, lane]) => !lane.isDraining)
-          if (idle !== undefined) lanes.delete(idle[0])
-        }
-        return lane
-      }
-
-      const takeGroup = (lane: Lane): ReadonlyArray<Pending> => {
-        const group: Array<Pending> = []
-        let bytes = 0
-        while (lane.queue.length > 0 && group.length < maxGroupWrites && bytes < maxGroupBytes) {
-          const pending = lane.queue[0]!
-          const isAlone = isImport(pending.request)
-          // An import looks up its ids in the database: what its neighbours would do to them is not there yet.
-          if (isAlone && group.length > 0 && !pending.isAbandoned) return group
-          lane.queue.shift()
-          if (pending.isAbandoned) continue
-          group.push(pending)
-          if (isAlone) return group
-          bytes += pending.request.bytes
-        }
-        return group
-      }
-
-      /** Stores a group, from what is remembered of the account where that is enough. */
-      const carryOutLane = Effect.fn("Writes.carryOut")(function* (
-        accountId: string,
-        lane: Lane,
-        group: ReadonlyArray<Pending>,
-        isPatient: boolean
-      ) {
-        yield* linkCurrentSpan(group.slice(1).map(({ context }) => context))
-        const requests = group.map(({ request }) => request)
-        const known = lane.state
-        lane.state = undefined
-        const done = yield* carryOut(accountId, requests, known, isPatient)
-        lane.state = done.state
-        return done
-      })
-
-      const answerAll = (group: ReadonlyArray<Pending>, outcomes: ReadonlyArray<WriteOutcome>) =>
-        group.forEach((pending, index) => {
-          const outcome = outcomes[index]!
-          Deferred.doneUnsafe(
-            pending.answer,
-            Result.isSuccess(outcome) ? Exit.succeed(outcome.success) : Exit.fail(outcome.failure)
-          )
-        })
-
-      /** Stores the group and answers it; who is not patient is refused at once where there is no room. */
-      const runGroup: (
-        accountId: string,
-        lane: Lane,
-        group: ReadonlyArray<Pending>,
-        isPatient: boolean
-      ) => Effect.Effect<void> = Effect.fnUntraced(function* (accountId, lane, group, isPatient) {
-        yield* Metrics.writeGroup(group.length)
-        const exit = yield* Effect.exit(
-          // In the place of the drain's own: to merge two contexts is to copy both.
-          Effect.updateContext(
-            pulse.guard(carryOutLane(accountId, lane, group, isPatient)),
-            (own: Context.Context<never>) => group[0]?.context ?? own
-          )
-        )
-        if (Exit.isSuccess(exit)) {
-          const { outcomes } = exit.value
-          lane.queue.unshift(...group.slice(outcomes.length))
-          answerAll(group.slice(0, outcomes.length), outcomes)
-          if (exit.value.overfull) {
-            lane.state = undefined
-            yield* Effect.catchCause(archives.evict(accountId), (cause) =>
-              Effect.logError("An archive could not be shortened", cause)
-            )
-          }
-          return
-        }
-        // A defect, or the need for room, belongs to some of the group: alone, each meets only its own. Those that need
-        // room have waited for it already.
-        const lacksRoom = exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && isLacking(reason.error))
-        if (group.length > 1 && (lacksRoom || Cause.hasDies(exit.cause))) {
-          for (const pending of group) yield* runGroup(accountId, lane, [pending], isPatient && !lacksRoom)
-          return
-        }
-        const cause = Cause.map(exit.cause, (error) => (isLacking(error) ? error.problem : error))
-        for (const pending of group) Deferred.doneUnsafe(pending.answer, Exit.failCause(cause))
-      })
-
-      const drain = Effect.fnUntraced(function* (accountId: string, lane: Lane) {
-        let group: ReadonlyArray<Pending> = []
-        const drainAll = Effect.gen(function* () {
-          while (true) {
-            group = takeGroup(lane)
-            if (group.length === 0) {
-              lane.isDraining = false
-              return
-            }
-            yield* runGroup(accountId, lane, group, true)
-          }
-        })
-        // Whatever ends the drain early, nobody waits for ever.
-        yield* Effect.onExit(drainAll, (exit) =>
-          Effect.sync(() => {
-            if (Exit.isSuccess(exit)) return
-            lane.isDraining = false
-            for (const { answer } of [...group, ...lane.queue.splice(0)]) {
-              Deferred.doneUnsafe(answer, Exit.failCause(exit.cause))
-            }
-          })
-        )
-      })
-
-      // A caller can go away at any step, but never between saying that a drain is on its way and starting it: nobody
-      // would drain that account again.
-      const run = Effect.fn("Writes.run")((request: WriteRequest) =>
-        Effect.uninterruptibleMask(
-          Effect.fnUntraced(function* (restore) {
-            const answer = Deferred.makeUnsafe<WriteAnswer, WriteFailure | Unavailable>()
-            const lane = laneOf(request.accountId)
-            const context = yield* Effect.context<never>()
-            const pending: Pending = { request, answer, context, isAbandoned: false }
-            lane.queue.push(pending)
-            if (!lane.isDraining) {
-              lane.isDraining = true
-              yield* Effect.forkIn(drain(request.accountId, lane), scope)
-            }
-            return yield* restore(Deferred.await(answer)).pipe(
-              Effect.onInterrupt(() => Effect.sync(() => void (pending.isAbandoned = true)))
-            )
-          })
-        )
-      )
-
-      return Writes.of({ run })
+    /** How long a row or patch may be. The stored rows only matter where a row limit was lowered, which is rare. */
+    const sizeFor = Effect.fnUntraced(function* (
+      actor: Actor,
+      table: string,
+      operations: ReadonlyArray<SingleOperation>
+    ) {
+      const limit = limits.rowBytes
+      if (!sees(actor, table) || longestFields(operations) <= limit) return { limit, longest: limit }
+      return { limit, longest: Math.max(limit, yield* stored.longest(actor.accountId, table)) }
     })
-  )
 
-  static readonly layer = Writes.layerNoDeps.pipe(Layer.provide([WritesRepo.layer, Commits.layer, Archives.layer]))
+    const requestOf = (
+      actor: Actor,
+      { idempotencyKey, isDryRun = false }: WriteOptions,
+      request: Pick<WriteRequest, "bytes" | "isBatch" | "operation" | "table" | "writes">,
+      hash: () => string
+    ): WriteRequest => {
+      const key = unquoted(idempotencyKey)
+      return {
+        ...request,
+        accountId: actor.accountId,
+        isDryRun,
+        changedBy: changedByText(changedBy(actor)),
+        now: actor.now.getTime(),
+        incarnation: actor.incarnation,
+        idempotency: key === undefined ? undefined : { key, requestHash: hash() }
+      }
+    }
+
+    const run = (
+      actor: Actor,
+      target: WriteTarget,
+      operation: string,
+      writes: ReadonlyArray<Write>,
+      isBatch: boolean,
+      text: string
+    ) => {
+      const { table } = target
+      const parts = { table, operation, writes, isBatch, bytes: text.length }
+      const request = requestOf(actor, target, parts, () => requestHash(text))
+      return sees(actor, table) ? queue.run(request) : onAbsentTable(request)
+    }
+
+    /** The result of a write to a table that was never written. Reads nothing of the account. */
+    const onAbsentTable = (request: WriteRequest) => {
+      const empty = {
+        revision: 0,
+        incarnation: 0,
+        nextSeq: 0,
+        nextChange: 1,
+        storageBytes: 0,
+        rowsByTable: new Map<string, number>()
+      }
+      const evaluation = new Evaluation(new Workspace(empty), nothingLoaded, limits, uuidV7Unsafe)
+      return Effect.flatMap(inTurns(evaluation.evaluate({ ...request, isDryRun: true })), Effect.fromResult)
+    }
+
+    const writeAny = traced("Writes.write")(function* (actor: Actor, target: WriteTarget, operation: SingleOperation) {
+      const kind = kindOf(operation)
+      const refusal = refusalOf(actor, target.table, kind.addsRows)
+      if (refusal !== undefined) return yield* refusal
+      const checked = kind.check(operation, yield* sizeFor(actor, target.table, [operation]), "")
+      if (Result.isFailure(checked)) return yield* checked.failure
+      const text = operation.action === "add" ? operation.row.text : print(kind.canonical(operation))
+      return yield* run(actor, target, operation.action, [checked.success], false, text)
+    })
+
+    /** One operation. Succeeds when it is durable. */
+    // The queue carries all operations, so its type has the failures of them all.
+    const write = writeAny as <A extends SingleOperation["action"]>(
+      actor: Actor,
+      target: WriteTarget,
+      operation: Extract<SingleOperation, { readonly action: A }>
+    ) => Effect.Effect<WriteResult, FailureOf<A>>
+
+    /** Several operations, all or none. A failure names its operation by index. */
+    const batch = traced("Writes.batch")(function* (
+      actor: Actor,
+      target: WriteTarget,
+      operations: ReadonlyArray<BatchOperation>
+    ) {
+      const refusal = refusalOf(actor, target.table, true)
+      if (refusal !== undefined) return yield* refusal
+      if (operations.length === 0 || operations.length > limits.batchOperations) {
+        return yield* invalid(
+          "/operations",
+          `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
+        )
+      }
+      const size = yield* sizeFor(actor, target.table, operations)
+      const writes: Array<Write> = []
+      for (const [index, operation] of operations.entries()) {
+        const checked = kindOf(operation).check(operation, size, `/operations/${index}`)
+        if (Result.isFailure(checked)) return yield* withMembers(checked.failure, { operation: index })
+        writes.push(checked.success)
+      }
+      const text = print(operations.map((operation) => kindOf(operation).canonical(operation)))
+      return yield* run(actor, target, "batch", writes, true, text)
+    }) as (
+      actor: Actor,
+      target: WriteTarget,
+      operations: ReadonlyArray<BatchOperation>
+    ) => Effect.Effect<WriteResult, FailureOf<"batch">>
+
+    /**
+     * Adds the rows of an export after those that the tables have, all or none. Removes from `tables` what it has read. An
+     * id is unique in the whole account, so an actor that can't see all tables imports nothing: a conflict would show rows
+     * of the others.
+     */
+    const importTables = traced("Writes.import")(function* (actor: Actor, options: WriteOptions, tables: AccountRows) {
+      const refusal = accountRefusal(actor)
+      if (refusal !== undefined) return yield* refusal
+      const read = yield* inTurns(readTables(tables, { now: actor.now.getTime(), rowBytes: limits.rowBytes }))
+      if (Result.isFailure(read)) return yield* read.failure
+      const { bytes, hash, write } = read.success
+      const request = { table: "", operation: "import", writes: [write], isBatch: false, bytes }
+      return yield* queue.run(requestOf(actor, options, request, () => hash))
+    }) as (
+      actor: Actor,
+      options: WriteOptions,
+      tables: AccountRows
+    ) => Effect.Effect<WriteResult, FailureOf<"import"> | InvalidTableName>
+
+    /**
+     * Takes back a whole write, if none of its rows has changed since: rows that it added are deleted, the others get their
+     * former content. Of a write to several tables an actor that can't see all takes back what it sees.
+     */
+    const undo = traced("Writes.undo")(function* (actor: Actor, options: WriteOptions, change: number) {
+      const refusal = changeRefusal(actor)
+      if (refusal !== undefined) return yield* refusal
+      const write = { action: "undo", change, tables: actor.access.tables } as const
+      const text = print(kindOf(write).canonical(write))
+      const request = { table: "", operation: "undo", writes: [write], isBatch: false, bytes: text.length }
+      return yield* queue.run(requestOf(actor, options, request, () => requestHash(text)))
+    }) as (actor: Actor, options: WriteOptions, change: number) => Effect.Effect<WriteResult, FailureOf<"undo">>
+
+    return { write, batch, import: importTables, undo }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }
 
-const isImport = ({ operation }: WriteRequest): boolean => operation === "import"
+/** Why an actor may not write to a table at all, or undefined. */
+const refusalOf = (actor: Actor, table: string, addsRows: boolean) =>
+  changeRefusal(actor) ?? (addsRows ? tableRefusal(actor, table) : undefined)

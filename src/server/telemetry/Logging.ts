@@ -1,6 +1,36 @@
-import { Cause, Effect, Layer, Logger, Option, Predicate, References, Tracer, Context } from "effect"
-import { Settings } from "../Config.ts"
+import { Cause, Context, Effect, Layer, Logger, Option, Predicate, References, Tracer } from "effect"
+import { Settings } from "../config/Settings.ts"
 import { safeErrors, withoutSecrets } from "./Secrets.ts"
+
+/** The fields of a request's log line. None contains anything that the sender wrote. */
+export interface RequestFields {
+  readonly request_id: string
+  readonly method: string
+  /** Such as `rows.query`. */
+  readonly operation: string
+  readonly status: number
+  readonly duration_ms: number
+  readonly account_id: string | undefined
+  readonly key_id: string | undefined
+  readonly connection_id: string | undefined
+  /** The problem's code, if the response is one. */
+  readonly code: string | undefined
+}
+
+/** The message of a request's log line. As every request has one, it is printed without a search for secrets. */
+export class RequestLine {
+  readonly fields: RequestFields
+  /** The pattern of the path, such as `/v1/:table`. */
+  readonly path: string
+  constructor(fields: RequestFields, path: string) {
+    this.fields = fields
+    this.path = path
+  }
+
+  get text(): string {
+    return `${this.fields.operation} ${this.fields.status}`
+  }
+}
 
 interface Line {
   readonly text: string
@@ -16,7 +46,10 @@ const lineOf = ({ cause, fiber, message }: Logger.Options<unknown>, withTrace: b
   const words: Array<string> = []
   const fields: Record<string, unknown> = { ...fiber.getRef(References.CurrentLogAnnotations) }
   for (const part of parts) {
-    if (isFields(part)) Object.assign(fields, part)
+    if (part instanceof RequestLine) {
+      words.push(part.text)
+      for (const [name, value] of Object.entries(part.fields)) if (value !== undefined) fields[name] = value
+    } else if (isFields(part)) Object.assign(fields, part)
     else if (Predicate.isError(part)) words.push(...safeErrors(Cause.die(part)).map(({ message }) => message))
     else words.push(String(part))
   }
@@ -38,9 +71,20 @@ const stringify = (value: unknown): string => {
   }
 }
 
-/** One JSON object a line: `timestamp`, `level`, `message` and the line's own fields side by side. */
+const ofRequest = (message: unknown): RequestLine | undefined => {
+  const first: unknown = Array.isArray(message) && message.length === 1 ? message[0] : message
+  return first instanceof RequestLine ? first : undefined
+}
+
+/** One JSON object per line: `timestamp`, `level`, `message` and the line's own fields. */
 const json = (withTrace: boolean) =>
   Logger.make<unknown, string>((options) => {
+    const request = withTrace || options.cause.reasons.length > 0 ? undefined : ofRequest(options.message)
+    if (request !== undefined) {
+      const { fields, text } = request
+      const timestamp = options.date.toISOString()
+      return JSON.stringify({ timestamp, level: options.logLevel.toLowerCase(), message: text, ...fields })
+    }
     const { errors, fields, text } = lineOf(options, withTrace)
     return withoutSecrets(
       stringify({
@@ -55,11 +99,24 @@ const json = (withTrace: boolean) =>
 
 const colors: Record<string, string> = { FATAL: "31", ERROR: "31", WARN: "33", INFO: "32" }
 
-/** One line for people, and the stacks of a failure below it. */
+/** A request on one line: method, path, status, milliseconds and account; for a failed one also the code and id. */
+const forTerminal = ({ fields, path }: RequestLine, all: Record<string, unknown>): Omit<Line, "errors"> => {
+  const { account_id, code, duration_ms, method, request_id, status } = fields
+  const text = [method, path, status, `${Math.round(duration_ms)} ms`, account_id].filter((part) => part !== undefined)
+  const details = { code, request_id: status >= 500 ? request_id : undefined, trace_id: all["trace_id"] }
+  return {
+    text: text.join(" "),
+    fields: Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
+  }
+}
+
+/** One line for people, with the stacks of failures below it. */
 const pretty = (withTrace: boolean) => {
   const color = (code: string, text: string) => (process.stdout.isTTY ? `\u001b[${code}m${text}\u001b[0m` : text)
   return Logger.make<unknown, string>((options) => {
-    const { errors, fields, text } = lineOf(options, withTrace)
+    const { errors, ...line } = lineOf(options, withTrace)
+    const request = ofRequest(options.message)
+    const { fields, text } = request === undefined ? line : forTerminal(request, line.fields)
     const level = options.logLevel.toUpperCase()
     const details = Object.entries(fields).map(
       ([name, value]) => `${name}=${typeof value === "string" ? value : stringify(value)}`
@@ -74,7 +131,7 @@ const pretty = (withTrace: boolean) => {
   })
 }
 
-/** Logs to the terminal, for people or as JSON, from `LOG_LEVEL` on. No line has a secret or a statement's values. */
+/** Logs to the terminal, for people or as JSON, from `LOG_LEVEL` up. No line has a secret or the values of a statement. */
 export const LoggingLayer = Layer.unwrap(
   Effect.map(Settings, ({ logFormat, logLevel, otlpEndpoint }) => {
     const format = logFormat === "json" ? json : pretty

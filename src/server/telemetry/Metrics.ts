@@ -1,13 +1,13 @@
 import { Effect, Exit, Metric } from "effect"
-import type { Scope } from "effect"
+import type { Context, Scope } from "effect"
 
-// Labels have few values each: names of tables and ids would make as many series.
+// Labels have few values. Table names or ids would make too many series.
 
 const seconds = { unit: "seconds" }
 const bytes = { unit: "bytes" }
 const latencyBoundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** The series of one metric, made when they are first needed. */
+/** The series of a metric, created on first use. */
 const family = <M>(make: (...labels: ReadonlyArray<string>) => M): ((...labels: ReadonlyArray<string>) => M) => {
   const series = new Map<string, M>()
   return (...labels) => {
@@ -26,7 +26,7 @@ const counter = (name: string, description: string, attributes: Record<string, s
 const requestsTotal = family((operation, status) =>
   counter(
     "agent_memory_http_requests_total",
-    "Requests answered, by operation and status (499: the client went away).",
+    "Requests answered, by operation and status (499: the client closed the connection).",
     {
       operation: operation!,
       status: status!
@@ -35,13 +35,13 @@ const requestsTotal = family((operation, status) =>
 )
 const requestDuration = family((operation, status) =>
   Metric.histogram("agent_memory_http_request_duration_seconds", {
-    description: "Time from a request's head until its answer is ready, in seconds, by operation and status.",
+    description: "Time from a request's headers until its response is ready, in seconds, by operation and status.",
     attributes: { operation: operation!, status: status!, ...seconds },
     boundaries: latencyBoundaries
   })
 )
 const requestsInFlight = Metric.gauge("agent_memory_http_requests_in_flight", {
-  description: "Requests being answered now."
+  description: "Requests in progress."
 })
 const verdicts = family((requestClass, verdict) =>
   counter(
@@ -54,13 +54,13 @@ const verdicts = family((requestClass, verdict) =>
   )
 )
 const operationsInFlight = Metric.gauge("agent_memory_database_operations_in_flight", {
-  description: "Statements and transactions that hold or wait for a database connection now."
+  description: "Statements and transactions that hold or wait for a database connection."
 })
 const connectionsMax = Metric.gauge("agent_memory_database_connections_max", {
-  description: "Database connections that this process may open."
+  description: "Maximum number of database connections of this process."
 })
 const operationDuration = Metric.histogram("agent_memory_database_operation_duration_seconds", {
-  description: "Time of a statement or transaction in seconds, waiting for a connection and retries included.",
+  description: "Time of a statement or transaction in seconds, including retries and the wait for a connection.",
   attributes: seconds,
   boundaries: latencyBoundaries
 })
@@ -70,34 +70,34 @@ const databaseFailures = family((reason) =>
   })
 )
 const writesQueued = Metric.gauge("agent_memory_write_queue_length", {
-  description: "Writes that wait for their account's turn."
+  description: "Writes that wait in the queues of their accounts."
 })
 const groupWrites = Metric.histogram("agent_memory_write_group_size", {
-  description: "Writes carried out together for one account.",
+  description: "Writes in one group commit.",
   boundaries: [1, 2, 3, 5, 10, 20, 50, 100, 200]
 })
-const commits = counter("agent_memory_write_commits_total", "Commits of groups of writes.")
+const commits = counter("agent_memory_write_commits_total", "Group commits.")
 const staleRetries = counter(
   "agent_memory_write_stale_retries_total",
   "Attempts repeated because the account had changed since it was read."
 )
-const cacheHits = counter("agent_memory_table_cache_hits_total", "Reads that a table in memory answered.")
+const cacheHits = counter("agent_memory_table_cache_hits_total", "Reads that a cached table answered.")
 const cacheMisses = counter(
   "agent_memory_table_cache_misses_total",
-  "Reads that the database answered, since the table was not in memory, or not as it is now."
+  "Reads that the database answered, because the table was not cached or out of date."
 )
 const cacheSize = Metric.gauge("agent_memory_table_cache_bytes", {
-  description: "Memory that the tables in memory take, in bytes.",
+  description: "Memory of the cached tables, in bytes.",
   attributes: bytes
 })
 const sweepBatches = family((kind) =>
-  counter("agent_memory_sweep_batches_total", "Batches of expired data that were removed, by kind.", { kind: kind! })
+  counter("agent_memory_sweep_batches_total", "Batches of expired data removed, by kind.", { kind: kind! })
 )
 const sweptRows = family((kind) =>
-  counter("agent_memory_swept_rows_total", "Expired rows that were removed, by kind.", { kind: kind! })
+  counter("agent_memory_swept_rows_total", "Expired rows removed, by kind.", { kind: kind! })
 )
 const residentMemory = Metric.gauge("agent_memory_process_resident_memory_bytes", {
-  description: "Memory of the process that is resident, in bytes.",
+  description: "Resident memory of the process, in bytes.",
   attributes: bytes
 })
 const heapUsed = Metric.gauge("agent_memory_process_heap_used_bytes", {
@@ -106,11 +106,11 @@ const heapUsed = Metric.gauge("agent_memory_process_heap_used_bytes", {
 })
 const cpu = counter(
   "agent_memory_process_cpu_seconds_total",
-  "CPU time that the process has used since it started, in seconds.",
+  "CPU time of the process since its start, in seconds.",
   seconds
 )
 const eventLoopLag = Metric.histogram("agent_memory_event_loop_lag_seconds", {
-  description: "How late a timer of 250 ms fires, in seconds: what one synchronous step delays everything else by.",
+  description: "Delay of a 250 ms timer, in seconds: how long synchronous work blocks the event loop.",
   attributes: seconds,
   boundaries: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 })
@@ -125,7 +125,7 @@ const record = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<v
 
 const nothing = () => undefined
 
-/** A metric that is read when somebody asks for it, until the scope ends. */
+/** A metric that is read when it is scraped, until the scope closes. */
 const observedState = <S>(metric: Metric.Metric<number, S>, get: () => S): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
@@ -141,25 +141,39 @@ const observed = (gauge: Metric.Gauge<number>, read: () => number) => observedSt
 const inFlight = { requests: 0, operations: 0 }
 
 /** Counts a request; `duration` is in milliseconds. */
-export const requestAnswered = (operation: string, status: number, duration: number): Effect.Effect<void> =>
-  Effect.withFiber(({ context }) => {
-    const code = String(status)
-    requestsTotal(operation, code).updateUnsafe(1, context)
-    requestDuration(operation, code).updateUnsafe(duration / 1000, context)
-    return Exit.void
-  })
+export const requestAnswered = (
+  context: Context.Context<never>,
+  operation: string,
+  status: number,
+  duration: number
+): void => {
+  const code = String(status)
+  requestsTotal(operation, code).updateUnsafe(1, context)
+  requestDuration(operation, code).updateUnsafe(duration / 1000, context)
+}
 
-/** Counts a request as being answered until `end`. */
+/** Counts a request as in progress until `end`. */
 export const requestBegun = (): { readonly end: () => void } => {
   inFlight.requests++
   return { end: () => void inFlight.requests-- }
 }
 
-/** Counts what the rate limiter said. */
-export const rateLimitVerdict = (
-  requestClass: "read" | "write" | "message" | "flood" | "anonymous",
-  verdict: "Admitted" | "Passed" | "Limited" | "Unknown"
-): Effect.Effect<void> => record(verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase()), 1)
+type LimitedClass = "read" | "write" | "message" | "flood" | "anonymous"
+type Verdict = "Admitted" | "Passed" | "Limited" | "Unknown"
+
+/** Counts a verdict of a rate limiter. */
+export const rateLimitVerdict = (requestClass: LimitedClass, verdict: Verdict): Effect.Effect<void> =>
+  Effect.withFiber(({ context }) => {
+    rateLimitVerdictUnsafe(context, requestClass, verdict)
+    return Exit.void
+  })
+
+/** {@link rateLimitVerdict} without an effect. */
+export const rateLimitVerdictUnsafe = (
+  context: Context.Context<never>,
+  requestClass: LimitedClass,
+  verdict: Verdict
+): void => verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase()).updateUnsafe(1, context)
 
 /** Measures an effect that needs one database connection. */
 export const databaseOperation = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -173,18 +187,18 @@ export const databaseOperation = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
     })
   })
 
-/** Counts a failure of the database by the tag of its reason. */
+/** Counts a failure of the database, by the tag of its reason. */
 export const databaseFailed = (reason: string): Effect.Effect<void> => record(databaseFailures(reason), 1)
 
-/** Tells how many connections the pool may have, until the scope ends. */
+/** Reports the size of the connection pool until the scope closes. */
 export const databaseConnections = (max: number): Effect.Effect<void, never, Scope.Scope> =>
   observed(connectionsMax, () => max)
 
-/** Tells how many writes wait, until the scope ends. */
+/** Reports how many writes wait until the scope closes. */
 export const writeQueue = (length: () => number): Effect.Effect<void, never, Scope.Scope> =>
   observed(writesQueued, length)
 
-/** Tells how often tables in memory answered reads, and what they take, until the scope ends. */
+/** Reports the hits, misses and size of the table cache until the scope closes. */
 export const tableCache = (
   read: () => { readonly hits: number; readonly misses: number; readonly bytes: number }
 ): Effect.Effect<void, never, Scope.Scope> =>
@@ -196,13 +210,13 @@ export const tableCache = (
     ])
   )
 
-/** Counts a group of writes that is carried out together. */
+/** Counts a group of writes. */
 export const writeGroup = (size: number): Effect.Effect<void> => record(groupWrites, size)
 
 /** Counts a commit of a group of writes. */
 export const writeCommitted: Effect.Effect<void> = record(commits, 1)
 
-/** Counts an attempt that was made in vain. */
+/** Counts an attempt that has to be repeated. */
 export const writeRetried: Effect.Effect<void> = record(staleRetries, 1)
 
 /** Counts a batch of expired data, and the rows in it. `kind` is a fixed word such as `versions`. */
@@ -211,7 +225,7 @@ export const swept = (kind: string, rows: number): Effect.Effect<void> =>
 
 const lagInterval = 250
 
-/** What the process as a whole tells: memory, CPU time, how late timers are, and the totals of all the above at 0. */
+/** The metrics of the process: memory, CPU time and timer delays. Also starts the totals of writes at 0. */
 export const processMetrics = (version: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Effect.context<never>()

@@ -2,11 +2,11 @@ import { Cause, Exit, Predicate, Schema } from "effect"
 import { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 
-// Keys, tokens in links and headers, and the paths whose last part opens something.
+// Keys, tokens in links and headers, and paths whose last segment is a secret.
 const secrets =
   /svc_(?:live|access|refresh|local)_[\w-]+|\b[a-z2-7]{20}_[\w-]{43}\b|([?&](?:token|code|local)=)[^&\s"']+|(\/(?:view|download)\/)(?!:token)[^\s"'?#/]+|(Bearer )[^\s"']+/g
 
-/** The text without what opens an account, a row or a link. */
+/** The text without secrets that give access to an account, a row or a link. */
 export const withoutSecrets = (text: string): string => text.replace(secrets, "$1$2$3[redacted]")
 
 const isProblem = Predicate.compose(
@@ -22,14 +22,14 @@ const place = (cause: unknown): string =>
     )
     .join(", ")
 
-/** PostgreSQL's messages quote parameters, the parsers' what they could not read, the server's the address. */
+/** Messages of PostgreSQL quote parameters, those of parsers quote their input, and those of the server the URL. */
 const messageOf = (error: unknown): string => {
   if (SqlError.isSqlError(error)) {
     const where = place(error.reason.cause)
     return where === "" ? error.reason._tag : `${error.reason._tag} (${where})`
   }
   if (HttpServerError.isHttpServerError(error)) return error.reason._tag
-  if (Schema.isSchemaError(error) || error instanceof SyntaxError) return "(not shown: it may quote what was stored)"
+  if (Schema.isSchemaError(error) || error instanceof SyntaxError) return "(not shown: it may quote stored data)"
   if (isProblem(error)) return error.code
   return Predicate.isError(error) ? withoutSecrets(error.message) : "(no error object)"
 }
@@ -55,7 +55,7 @@ const frames = (stack: string | undefined): string =>
     .map((line) => `\n${line}`)
     .join("")
 
-/** The errors of a cause as far as they may be written down, without interruptions. */
+/** The errors of a cause as they may be logged, without interruptions. */
 export const safeErrors = (cause: Cause.Cause<unknown>): ReadonlyArray<Error> => {
   const errors = cause.reasons.flatMap((reason) =>
     Cause.isInterruptReason(reason) ? [] : [Cause.isFailReason(reason) ? reason.error : reason.defect]
@@ -65,7 +65,7 @@ export const safeErrors = (cause: Cause.Cause<unknown>): ReadonlyArray<Error> =>
   return errors.map((error, index) => safeError(error, frames(pretty[index]?.stack)))
 }
 
-/** What a span may end with: no stack, no values. */
+/** The exit of a span without stack and values. */
 export const safeExit = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
   const reasons = exit.cause.reasons.flatMap((reason) => {

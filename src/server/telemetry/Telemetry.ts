@@ -1,9 +1,62 @@
-import { Layer } from "effect"
+import { Effect, type Exit, Layer, Option, References, Tracer } from "effect"
+import packageJson from "../../../package.json" with { type: "json" }
 import { LoggingLayer } from "./Logging.ts"
 import * as Metrics from "./Metrics.ts"
-import { tracingLayer } from "./Tracing.ts"
+import { FetchHttpClient } from "effect/http"
+import { OtlpExporter, OtlpMetrics, OtlpSerialization, OtlpTracer } from "effect/observability"
+import { Settings } from "../config/Settings.ts"
+import { safeExit, withoutSecrets } from "./Secrets.ts"
 
-const version = "0.1.0"
+// The URL and headers of a request may contain secrets anywhere. Spans have the route instead.
+const isOfCaller = (name: string): boolean => /^url\.|^http\.(?:request|response)\.header\./.test(name)
+
+// The text of statements does not belong in traces; the span around it is named after what it does. The client reports a wrong
+// location for a database that is configured by URL.
+const omitted = new Set(["db.query.text", "db.namespace", "server.address", "server.port"])
+
+/** Wraps a tracer so that spans have no secrets, values or stacks. */
+const guarded = (tracer: Tracer.Tracer): Tracer.Tracer =>
+  Tracer.make({
+    span: (options) => {
+      const span = tracer.span(options)
+      const attribute = span.attribute.bind(span)
+      const end = span.end.bind(span)
+      return Object.assign(span, {
+        attribute: (name: string, value: unknown) => {
+          if (isOfCaller(name) || (span.attributes.has("db.system.name") && omitted.has(name))) return
+          attribute(name, typeof value === "string" ? withoutSecrets(value) : value)
+        },
+        end: (time: bigint, exit: Exit.Exit<unknown, unknown>) => end(time, safeExit(exit))
+      })
+    }
+  })
+
+const exported = (endpoint: string, version: string) => {
+  const options = {
+    resource: { serviceName: "agent-memory", serviceVersion: version },
+    shutdownTimeout: "2 seconds"
+  } as const
+  const traces = Layer.effect(
+    Tracer.Tracer,
+    Effect.map(OtlpTracer.make({ ...options, url: `${endpoint}/v1/traces` }), guarded)
+  ).pipe(Layer.provide(OtlpExporter.layerFlusher))
+  return Layer.merge(traces, OtlpMetrics.layer({ ...options, url: `${endpoint}/v1/metrics` })).pipe(
+    Layer.provide([OtlpSerialization.layerJson, FetchHttpClient.layer])
+  )
+}
+
+/** Sends traces and metrics to `OTEL_EXPORTER_OTLP_ENDPOINT`. If it is not set, there are no spans. */
+const tracingLayer = (version: string) =>
+  Layer.unwrap(
+    Effect.map(Settings, ({ otlpEndpoint }) =>
+      Option.match(otlpEndpoint, {
+        onNone: () => Layer.succeed(References.TracerEnabled, false),
+        onSome: (endpoint) => exported(endpoint, version)
+      })
+    )
+  )
+
+const { version } = packageJson
 
 /** Logs, metrics and traces of the whole service. */
 export const TelemetryLayer = Layer.mergeAll(

@@ -1,17 +1,16 @@
 import type { Console } from "effect"
 
-/** How many milliseconds a line waits for others, so that they are written together. */
+/** In milliseconds: how long a line waits for others to be written with it. */
 const patience = 20
 
-/** How many lines are written at the latest. */
+/** Lines are written at once when there are this many. */
 const maxLines = 1000
 
 /**
- * A console that writes what comes in quick succession at once: under load, a system call for each request's line is a
- * large part of what the request costs. Lines keep their order, errors are written at once, and the end of the process
- * waits for none.
+ * A console that writes lines in batches, because under load a system call per line is a large part of a request's cost. Lines
+ * keep their order, errors are written at once, and at the end of the process nothing is lost.
  */
-export const gatheringConsole = (console: Console.Console): Console.Console => {
+export const batchingConsole = (console: Console.Console): Console.Console => {
   const lines: Array<string> = []
   let timer: NodeJS.Timeout | undefined
   const flush = () => {

@@ -1,10 +1,12 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { CurrentKey } from "../../api/Authentication.ts"
-import { answer } from "../http/Answer.ts"
-import { callerOf, writeAnswer } from "../tables/RowsHttp.ts"
-import { RowWrites } from "../tables/RowWrites.ts"
+import { CurrentActor } from "../../api/Middleware.ts"
+import { defaultQueryLimit } from "../../domain/Limits.ts"
+import { deletedPlaceOf } from "../../domain/Version.ts"
+import { answer } from "../capacity/SendResponse.ts"
+import { guardHeaderOf, targetOf, writeAnswer } from "../tables/TablesHttp.ts"
+import { Writes } from "../tables/Writes.ts"
 import { Versions } from "./Versions.ts"
 
 export const VersionsHttp = HttpApiBuilder.group(
@@ -12,16 +14,20 @@ export const VersionsHttp = HttpApiBuilder.group(
   "versions",
   Effect.fnUntraced(function* (handlers) {
     const versions = yield* Versions
-    const rowWrites = yield* RowWrites
+    const writes = yield* Writes
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ params, query }) {
-        const { accountId } = yield* CurrentKey
-        return answer(yield* versions.list(accountId, params.table, query.id))
+        return answer(yield* versions.list(yield* CurrentActor, params.table, query.id))
+      }),
+      deleted: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
+        const after = cursor === undefined ? undefined : Option.getOrUndefined(deletedPlaceOf(cursor))
+        const query = { limit: limit ?? defaultQueryLimit, after }
+        return answer(yield* versions.deleted(yield* CurrentActor, params.table, query))
       }),
       restore: Effect.fnUntraced(function* (request) {
-        const operation = { action: "restore", ...request.payload } as const
-        return writeAnswer(yield* rowWrites.write(yield* callerOf(request), operation))
+        const operation = { action: "restore", ...request.payload, ...guardHeaderOf(request) } as const
+        return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation))
       })
     })
   })

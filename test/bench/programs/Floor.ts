@@ -13,11 +13,11 @@ interface Pool {
   }) => Promise<{ readonly rows: ReadonlyArray<Record<string, unknown>> }>
 }
 
-const [port, databaseUrl, packages] = process.argv.slice(2)
+const [port, databaseUrl, packages, connections] = process.argv.slice(2)
 const { Pool } = createRequire(join(packages!, "package.json"))("pg") as {
   readonly Pool: new (options: object) => Pool
 }
-const pool = new Pool({ connectionString: databaseUrl, max: 20 })
+const pool = new Pool({ connectionString: databaseUrl, max: Number(connections) })
 
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   const chunks: Array<Buffer> = []

@@ -20,18 +20,22 @@ const template = (text: string): Fill => {
   }
 }
 
-const requestsOf = ({ body, headers, host, method, path, values }: LoadPlan, from: number) => {
+const requestsOf = ({ body, headers, host, isApart, method, path, ports, values }: LoadPlan, from: number) => {
   const run = randomUUID().slice(0, 8)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = template(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${lines.join("")}`)
   const content = body === undefined ? undefined : template(body)
+  const shares = isApart === true ? ports.length : 1
+  const shareOf = (first: number) => values.filter((_, index) => index % shares === first)
+  const parts = Array.from({ length: shares }, (_, first) => shareOf(first))
   let next = from
   return {
     next: () => next,
-    take: () => {
+    take: (port: number) => {
       const index = next++
+      const part = parts[port % shares]!
       const filled = {
-        ...values[index % values.length],
+        ...part[index % part.length],
         n: String(index),
         pass: String(Math.floor(index / values.length) + 1),
         run
@@ -120,7 +124,7 @@ const run = (plan: LoadPlan): Promise<LoadResult> =>
         next: requests.next()
       })
     }
-    const drive = (socket: Socket) => {
+    const drive = (socket: Socket, port: number) => {
       let sentAt = 0
       const send = () => {
         sentAt = performance.now()
@@ -130,7 +134,7 @@ const run = (plan: LoadPlan): Promise<LoadResult> =>
           return
         }
         sent++
-        socket.write(requests.take())
+        socket.write(requests.take(port))
       }
       socket.on(
         "data",
@@ -152,7 +156,7 @@ const run = (plan: LoadPlan): Promise<LoadResult> =>
         begun = performance.now()
         deadline = begun + plan.seconds * 1000
         cpu = process.cpuUsage()
-        for (const socket of sockets) drive(socket)
+        for (const [index, socket] of sockets.entries()) drive(socket, index % plan.ports.length)
       })
       socket.once("error", fail)
       socket.once("close", () => {

@@ -100,8 +100,8 @@ export const measureMcp = async (bench: Bench): Promise<ReadonlyArray<Row>> => {
       server.settle
     )
     return [
-      { work: "MCP: query of 25 rows", outcomes: query, notes },
-      { work: "MCP: add", outcomes: add, notes }
+      { name: "mcp-query", work: "MCP: query of 25 rows", outcomes: query, notes },
+      { name: "mcp-add", work: "MCP: add", outcomes: add, notes }
     ]
   } finally {
     for (const stop of stops) await stop()

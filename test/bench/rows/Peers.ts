@@ -5,10 +5,13 @@ import { prepareFloor } from "../FloorTables.ts"
 import { items } from "../Items.ts"
 import { program, start, type Measured } from "../Processes.ts"
 import { startService } from "../Service.ts"
+import { parseHeaders } from "./Requests.ts"
 
 /** The servers that do the same works, each on a database of its own, with the same rows in it. */
 export interface Peers {
   readonly service: Measured
+  /** Ends the service, and starts one in its place that keeps no tables in memory: the database has not room for both. */
+  readonly startBySql: () => Promise<Measured>
   readonly floor: Measured | undefined
   readonly parse: Measured | undefined
   readonly floorUrl: string
@@ -31,7 +34,7 @@ const chunks = <A>(all: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyA
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
 
 /** Fills an account's list and archives one version of each row. */
-const fillList = async ({ port }: Measured, { key }: Account, rows: ReadonlyArray<string>) => {
+export const fillList = async ({ port }: Measured, { key }: Account, rows: ReadonlyArray<string>) => {
   const headers = { authorization: `Bearer ${key}` }
   const table = `http://127.0.0.1:${port}/v1/list`
   const ids: Array<string> = []
@@ -51,8 +54,6 @@ const fillList = async ({ port }: Measured, { key }: Account, rows: ReadonlyArra
   return ids
 }
 
-export const parseHeaders = { "x-parse-application-id": "bench", "x-parse-rest-api-key": "bench" }
-
 const fillParse = async ({ port }: Measured, rows: ReadonlyArray<string>) => {
   const ids: Array<string> = []
   for (const chunk of chunks(rows, 50)) {
@@ -70,12 +71,20 @@ const fillParse = async ({ port }: Measured, rows: ReadonlyArray<string>) => {
   return ids
 }
 
+/** Starts the bare server, whose tables are there, with so many connections to its database. */
+export const startFloor = (folder: string, databaseUrl: string, pool = 20): Promise<Measured> =>
+  start([program("Floor"), "{port}", databaseUrl, folder, String(pool)], "/")
+
+export const startParse = (folder: string, databaseUrl: string, pool = 20): Promise<Measured> =>
+  start([program("ParseServer"), "{port}", databaseUrl, folder, String(pool)], "/parse/health")
+
 /** Starts all of them. Those that can't be installed are left out. */
 export const startPeers = async ({ isShort, peers, server, serviceFile }: Bench): Promise<Peers> => {
   const rowsPerList = 1000
   const rows = items(rowsPerList)
   const serviceUrl = await server.database("service")
   const service = await startService(serviceFile, { DATABASE_URL: serviceUrl })
+  let bySql: Measured | undefined
   const accounts = await makeAccounts(serviceUrl, isShort ? 50 : 1000)
   const lists = []
   for (const account of accounts.slice(0, isShort ? 2 : connections)) {
@@ -92,14 +101,19 @@ export const startPeers = async ({ isShort, peers, server, serviceFile }: Bench)
   let parse: Measured | undefined
   let parseIds: ReadonlyArray<string> = []
   if ("folder" in peers) {
-    floor = await start([program("Floor"), "{port}", floorUrl, peers.folder], "/")
+    floor = await startFloor(peers.folder, floorUrl)
     const parseUrl = await server.database("parse")
-    parse = await start([program("ParseServer"), "{port}", parseUrl, peers.folder], "/parse/health")
+    parse = await startParse(peers.folder, parseUrl)
     parseIds = await fillParse(parse, rows)
     await query(parseUrl, "VACUUM ANALYZE")
   }
   return {
     service,
+    startBySql: async () => {
+      await service.stop()
+      bySql = await startService(serviceFile, { DATABASE_URL: serviceUrl, CACHE_BYTES: "0" })
+      return bySql
+    },
     floor,
     parse,
     floorUrl,
@@ -108,7 +122,7 @@ export const startPeers = async ({ isShort, peers, server, serviceFile }: Bench)
     parseIds,
     rowsPerList,
     stop: async () => {
-      for (const one of [service, floor, parse]) await one?.stop()
+      for (const one of [service, bySql, floor, parse]) await one?.stop()
     }
   }
 }

@@ -1,13 +1,17 @@
-import { connections, type Bench, type Row } from "../Bench.ts"
+import { connections, withoutPeers, type Bench, type Row } from "../Bench.ts"
 import { statements } from "../FloorStatements.ts"
 import { item } from "../Items.ts"
-import type { LoadPlan } from "../Load.ts"
 import { measure, underLoad, type Variant } from "../Measure.ts"
 import { postgresProgram } from "../Machine.ts"
 import { pgbenchVariant } from "../PgBench.ts"
-import { parseHeaders, type Peers } from "./Peers.ts"
+import type { Peers } from "./Peers.ts"
+import { adds, bearer, filter, get, newItem, once, parseHeaders, post, reads, type Request } from "./Requests.ts"
 
-type Request = Pick<LoadPlan, "method" | "path" | "headers" | "values"> & { readonly body?: string }
+/** How many connections adds come over beside the usual. */
+const connectionCounts = [1, 64, 128]
+
+/** Each connection of pgbench is one of the database's, which lets in a hundred where nothing else is set. */
+const mostOfPgbench = 32
 
 /** One kind of work as each of the four does it; what one of them can't do is left out. */
 interface Work {
@@ -16,30 +20,15 @@ interface Work {
   readonly service: Request
   readonly floor: Request
   readonly parse?: Request
+  /** 32 where nothing is said. */
+  readonly connections?: number
+  /** The service reads by SQL, as it does the first time; these come last. */
+  readonly isFirst?: boolean
   /** Values of `account`, `row`, `id` and `data` for pgbench, in its own language. */
   readonly pgbench: string
   readonly notes?: ReadonlyArray<string>
 }
 
-const post = (path: string, body: string, values: Request["values"], headers: Request["headers"] = {}): Request => ({
-  method: "POST",
-  path,
-  body,
-  values,
-  headers
-})
-
-const get = (path: string, values: Request["values"], headers: Request["headers"] = {}): Request => ({
-  method: "GET",
-  path,
-  values,
-  headers
-})
-
-const bearer = { authorization: "Bearer {key}" }
-const once = { ...bearer, "idempotency-key": "{run}-{n}" }
-const filter = encodeURIComponent('{"status":"open"}')
-const newItem = item("{n}", "open")
 const setting = `{"name":"setting-{slot}","value":{n},"note":"${"x".repeat(400)}"}`
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
@@ -69,25 +58,30 @@ const worksOf = ({ accounts, lists, parseIds, rowsPerList }: Peers): ReadonlyArr
   const addFor = (name: string, says: string, values: Request["values"], draws: string): Work => ({
     name,
     says,
-    service: post("/v1/items", newItem, values, once),
-    floor: post("/{account}/add", newItem, values),
-    parse: post("/parse/classes/Item", newItem, [{}], parseHeaders),
+    ...adds(values),
     pgbench: pgbenchScript("add", draws, ["'a' || :a", bareItem])
   })
+  const addBy = (count: number): Work => ({
+    ...addFor(
+      `add-by-${count}`,
+      `add, ${all.length} accounts, ${count === 1 ? "1 connection" : `${count} connections`}`,
+      all,
+      anyAccount
+    ),
+    connections: count
+  })
+  const queries = {
+    ...reads(owners),
+    pgbench: pgbenchScript("query", anyOwner, [ownerName, `'{"status":"open"}'`, "26"])
+  }
   return [
     addFor("add", `add, ${all.length} accounts`, all, anyAccount),
     addFor("add-one", "add, 1 account", one, "\\set a 1"),
-    {
-      name: "query",
-      says: `query: 25 of ${rowsPerList}, filtered and sorted`,
-      service: get(`/v1/list?filter=${filter}&sort=-n&limit=25`, owners, bearer),
-      floor: get(`/{account}/query?filter=${filter}&limit=25`, owners),
-      parse: get(`/parse/classes/List?where=${filter}&order=-n&limit=25`, [{}], parseHeaders),
-      pgbench: pgbenchScript("query", anyOwner, [ownerName, `'{"status":"open"}'`, "26"])
-    },
+    ...connectionCounts.map(addBy),
+    { name: "query", says: `query: 25 of ${rowsPerList}, filtered and sorted, in memory`, ...queries },
     {
       name: "count",
-      says: `count with a filter, of ${rowsPerList}`,
+      says: `count with a filter, of ${rowsPerList}, in memory`,
       service: get(`/v1/list/count?filter=${filter}`, owners, bearer),
       floor: get(`/{account}/count?filter=${filter}`, owners),
       parse: get(`/parse/classes/List?where=${filter}&count=1&limit=0`, [{}], parseHeaders),
@@ -135,11 +129,25 @@ const worksOf = ({ accounts, lists, parseIds, rowsPerList }: Peers): ReadonlyArr
       floor: post("/{account}/restore", '{"id":{place}}', places),
       pgbench: pgbenchScript("restore", anyPlace, [ownerName, ":i"]),
       notes: ["parse-server keeps no versions."]
-    }
+    },
+    { name: "query-first", says: `query: 25 of ${rowsPerList}, first read, by SQL`, isFirst: true, ...queries }
   ]
 }
 
-export const workNames = ["add", "add-one", "query", "count", "upsert", "batch", "update_row", "restore"] as const
+export const workNames = [
+  "add",
+  "add-one",
+  "add-by-1",
+  "add-by-64",
+  "add-by-128",
+  "query",
+  "count",
+  "upsert",
+  "batch",
+  "update_row",
+  "restore",
+  "query-first"
+] as const
 
 /** Measures the named works. */
 export const measureWorks = async (
@@ -152,24 +160,26 @@ export const measureWorks = async (
   const rows: Array<Row> = []
   for (const work of worksOf(peers).filter(({ name }) => names.includes(name))) {
     tell(work.says)
+    const count = work.connections ?? connections
     const against = (name: string, measured: Peers["floor"], request: Request | undefined): ReadonlyArray<Variant> =>
       measured === undefined || request === undefined
         ? []
-        : [underLoad(name, [measured], load, server.cpu, { host: "127.0.0.1", connections, ...request })]
+        : [underLoad(name, [measured], load, server.cpu, { host: "127.0.0.1", connections: count, ...request })]
     const variants = [
-      ...against("service", peers.service, work.service),
+      ...against("service", work.isFirst === true ? await peers.startBySql() : peers.service, work.service),
       ...against("floor", peers.floor, work.floor),
       ...against("parse-server", peers.parse, work.parse),
-      ...(pgbench === undefined ? [] : [pgbenchVariant(pgbench, peers.floorUrl, server.cpu, work.pgbench, connections)])
+      ...(pgbench === undefined || count > mostOfPgbench
+        ? []
+        : [pgbenchVariant(pgbench, peers.floorUrl, server.cpu, work.pgbench, count)])
     ]
     const notes = [
       ...(work.notes ?? []),
-      ...("fault" in bench.peers
-        ? [`No package registry answers (${bench.peers.fault}), so only PostgreSQL is compared with.`]
-        : []),
+      ...(count > mostOfPgbench ? ["pgbench would need as many connections to the database."] : []),
+      ...("fault" in bench.peers ? [withoutPeers(bench.peers.fault)] : []),
       ...(pgbench === undefined ? ["There is no pgbench on this machine."] : [])
     ]
-    rows.push({ work: work.says, outcomes: await measure(variants, effort, server.settle), notes })
+    rows.push({ name: work.name, work: work.says, outcomes: await measure(variants, effort, server.settle), notes })
   }
   return rows
 }

@@ -1,6 +1,6 @@
 import { Layer } from "effect"
 import { LoadHandler } from "../../../src/server/mcp/McpEndpoint.ts"
-import { makeHandler, serverFor, type ServedRequest } from "../../../src/server/mcp/Server.ts"
+import { makeHandler, serverFor, type ServedRequest } from "../../../src/server/mcp/McpServer.ts"
 import { fixtureTools } from "./FixtureTools.ts"
 
 /** The server as it is, but with the suite's tools. */

@@ -1,10 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { plain } from "../../../src/domain/json/Exact.ts"
+import { plain } from "../../support/ExactValues.ts"
 import type { JsonIssue } from "../../../src/domain/json/JsonIssue.ts"
-import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { parseEnvelope, parseInTurns, type Bounds, type EnvelopeShape } from "../../../src/domain/json/ParseEnvelope.ts"
-import { print } from "../../../src/domain/json/Print.ts"
-import { scan } from "../../../src/domain/json/Scan.ts"
+import { JsonText, print } from "../../../src/domain/json/JsonText.ts"
+import {
+  parseEnvelope,
+  parseInTurns,
+  scan,
+  type Bounds,
+  type EnvelopeShape
+} from "../../../src/domain/json/ParseEnvelope.ts"
 import { pick, randomFrom, spellJson, type Random } from "./RandomJson.ts"
 import { cpuTime } from "../../support/CpuTime.ts"
 
@@ -221,6 +225,19 @@ describe("parseInTurns", () => {
       const { count, parsed } = inTurns(value, shape)
       assert.isAbove(count, 5)
       assert.strictEqual(print(parsed.value), value.replaceAll(", ", ","))
+    }
+  })
+
+  it("knows behind a pause which names an object with few of them has", () => {
+    const start = `{"a":"${"x".repeat(300_000)}","e":0`
+    for (const [opening, closing] of [
+      ["", ""],
+      ['[[{"f":', "}]]"]
+    ] as const) {
+      const repeated = inTurns(`${opening}${start},"a":1}${closing}`, text)
+      assert.isAbove(repeated.count, 1)
+      assert.deepInclude(repeated.parsed.issue, { code: "duplicate_field" })
+      assert.isUndefined(inTurns(`${opening}${start},"row":1,"b":1,"c":1,"d":1}${closing}`, text).parsed.issue)
     }
   })
 

@@ -1,11 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { decodeUtf8, startFault } from "../../../src/domain/json/Utf8.ts"
+import { decodeUtf8, release, startFault } from "../../../src/domain/json/Utf8.ts"
 import { randomFrom, randomString } from "./RandomJson.ts"
 
 describe("UTF-8", () => {
   it("decodes well-formed text and keeps a byte order mark", () => {
     assert.deepStrictEqual(decodeUtf8(Buffer.from("\ufeffé😀\u0000")), { value: "\ufeffé😀\u0000" })
+  })
+
+  it("frees the bytes of a large body though its buffer is not full, and none of a buffer that is shared", () => {
+    const mostlyFull = Buffer.allocUnsafeSlow(200_000).subarray(0, 120_000)
+    release(mostlyFull)
+    assert.strictEqual(mostlyFull.length, 0)
+    const shared = Buffer.allocUnsafeSlow(300_000)
+    for (const part of [shared.subarray(0, 100_000), shared.subarray(100_000)]) release(part)
+    assert.strictEqual(shared.length, 300_000)
   })
 
   it("refuses ill-formed text and names the byte", () => {
@@ -37,7 +46,7 @@ describe("UTF-8", () => {
       [Uint8Array.of(0xff, 0xfe, 0, 0, 0x7b, 0, 0, 0), "It is encoded in UTF-32. Convert it to UTF-8."],
       [Uint8Array.of(0x7b, 0, 0, 0, 0x7d, 0, 0, 0), "It is encoded in UTF-32. Convert it to UTF-8."],
       [Uint8Array.of(0, 0, 0, 0x7b), "It is encoded in UTF-32. Convert it to UTF-8."],
-      [Buffer.from("\ufeff"), "It is empty: it holds a byte order mark and nothing else."],
+      [Buffer.from("\ufeff"), "It is empty: it only has a byte order mark."],
       [Buffer.from(`\ufeff${json}`), "It begins with a byte order mark. Send it without one."],
       [Buffer.from(json), undefined],
       [Buffer.from("1"), undefined],

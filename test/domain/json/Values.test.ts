@@ -1,11 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { exact, plain } from "../../../src/domain/json/Exact.ts"
-import { JsonText } from "../../../src/domain/json/JsonText.ts"
+import { exact, plain } from "../../support/ExactValues.ts"
+import { JsonText, print, RawNumber } from "../../../src/domain/json/JsonText.ts"
 import { members, membersByName, merge as mergeMembers } from "../../../src/domain/json/Members.ts"
-import { print } from "../../../src/domain/json/Print.ts"
-import { RawNumber } from "../../../src/domain/json/RawNumber.ts"
-import { scan } from "../../../src/domain/json/Scan.ts"
-import { decodeString } from "../../../src/domain/json/Strings.ts"
+import { scan } from "../../../src/domain/json/ParseEnvelope.ts"
+import { decodeString } from "../../../src/domain/json/Lexemes.ts"
 import { randomFrom, randomString, spellJson, spellString, type Random } from "./RandomJson.ts"
 
 const json = (text: string): JsonText => scan(text).value!

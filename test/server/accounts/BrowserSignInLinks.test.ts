@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
+import { SignInLinks } from "../../../src/server/accounts/SignInLinks.ts"
 import { BrowserSignIns } from "../../../src/server/accounts/BrowserSignIns.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { begin, byCode, byLink, newEmail, newIp, refusal, returnTo, SignInLayer, verify } from "./SigningIn.ts"
@@ -27,13 +28,13 @@ layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Links 
     Effect.gen(function* () {
       const { browser, code, token } = yield* begin()
       yield* byLink(token)
-      assert.strictEqual(yield* refusal(byCode(browser, code)), "over")
+      assert.strictEqual(yield* refusal(byCode(browser, code)), "expired")
     })
   )
 
   it.effect("are none of those that were asked for outside a browser", () =>
     Effect.gen(function* () {
-      const { token } = yield* (yield* Accounts).requestLink({ email: newEmail(), ip: newIp() })
+      const { token } = yield* (yield* SignInLinks).send({ email: newEmail(), ip: newIp() })
       assert.isTrue(Option.isNone(yield* (yield* BrowserSignIns).findLink({ token, browser: undefined })))
       assert.strictEqual((yield* Effect.flip(byLink(token)))._tag, "InvalidToken")
       yield* verify(token)
@@ -44,9 +45,9 @@ layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Links 
     Effect.gen(function* () {
       const { browser, code, token } = yield* begin()
       assert.strictEqual((yield* Effect.flip(verify(token)))._tag, "InvalidToken")
-      assert.isTrue(Option.isNone(yield* (yield* Accounts).findLink(token)))
+      assert.isTrue(Option.isNone(yield* (yield* SignInLinks).find(token)))
       const { session } = yield* byCode(browser, code)
-      assert.lengthOf(yield* (yield* Keys).list(session.accountId), 0)
+      assert.lengthOf(yield* (yield* Keys).list(wholeAccount(session.accountId)), 0)
     })
   )
 })

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Email } from "../../../src/domain/Account.ts"
-import { Owners } from "../../../src/server/accounts/Owners.ts"
+import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { askForCode, assertSeeOther, fieldOf, newVisitor, wrong } from "../pages/Visitor.ts"
@@ -19,8 +19,8 @@ const tokenIn = (text: string): string | undefined => /token=([\w-]+)/.exec(text
 
 /** An account that was there before. */
 const existing = Effect.fnUntraced(function* (email: string) {
-  const owners = yield* Effect.provide(Owners, Owners.layer)
-  return yield* owners.accountOf(Email.make(email))
+  const accounts = yield* Accounts
+  return yield* accounts.findOrCreate(Email.make(email))
 })
 
 const accounts = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT FROM account_emails`)
@@ -38,7 +38,7 @@ layer(serviceLayer({ ...publicly, SIGN_UP: "closed" }), { excludeTestServices: t
         }
         assert.strictEqual(unknown.mail.to, "eve@example.com")
         assert.isUndefined(tokenIn(unknown.mail.text))
-        assert.include(unknown.mail.text, "no account for this address")
+        assert.include(unknown.mail.text, "This address has no account")
         const verified = yield* wire("POST", "/auth/verify", {
           body: JSON.stringify({ token: tokenIn(known.mail.text) })
         })
@@ -60,9 +60,9 @@ layer(serviceLayer({ ...publicly, SIGN_UP: "closed" }), { excludeTestServices: t
         pages.push(`${page.status}${page.text}${refused.status}${refused.text}`.replaceAll(email, ""))
       }
       assert.strictEqual(pages[0], pages[1])
-      const first = yield* newVisitor().get("/connections")
-      assert.include(first.text, "New accounts can’t be made here.")
-      assert.strictEqual(fieldOf(first, "return_to"), "/connections")
+      const first = yield* newVisitor().get("/sign-in?return_to=/apps")
+      assert.include(first.text, "New accounts can’t be created here.")
+      assert.strictEqual(fieldOf(first, "return_to"), "/apps")
     })
   )
 

@@ -1,17 +1,15 @@
 import { NodeCrypto } from "@effect/platform-node"
 import { Effect, Layer, Schema } from "effect"
 import { Email } from "../../../src/domain/Account.ts"
-import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { SignInLinks } from "../../../src/server/accounts/SignInLinks.ts"
 import { BrowserSignIns } from "../../../src/server/accounts/BrowserSignIns.ts"
-import { Sessions } from "../../../src/server/accounts/Sessions.ts"
-import { Keys } from "../../../src/server/keys/Keys.ts"
 import { Mailer } from "../../../src/server/mail/Mailer.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
-import { settingsLayer } from "../../support/SignInServices.ts"
+import { settingsLayer, SignInLinksLayer } from "../../support/SignInServices.ts"
 
 /** What signs people in, on a database of the suite's own. */
-export const SignInLayer = Layer.mergeAll(Accounts.layer, BrowserSignIns.layer, Sessions.layer).pipe(
-  Layer.provideMerge(Keys.layer),
+export const SignInLayer = BrowserSignIns.layer.pipe(
+  Layer.provideMerge(SignInLinksLayer),
   Layer.provideMerge(
     Layer.mergeAll(
       DatabaseLayer,
@@ -44,7 +42,7 @@ export const byLink = Effect.fnUntraced(function* (token: string, browser?: stri
 })
 
 export const verify = Effect.fnUntraced(function* (token: string) {
-  return yield* (yield* Accounts).verify({ token, ip: newIp() })
+  return yield* (yield* SignInLinks).verify({ token, ip: newIp() })
 })
 
 /** A code that is surely not this one. */

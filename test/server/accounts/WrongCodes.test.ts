@@ -26,7 +26,7 @@ layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Wrong 
       yield* setClock("0 seconds")
       const address = newEmail()
       for (let round = 0; round < 4; round++) {
-        assert.deepStrictEqual((yield* mistype(address, 5)).reasons, ["wrong", "wrong", "wrong", "wrong", "over"])
+        assert.deepStrictEqual((yield* mistype(address, 5)).reasons, ["wrong", "wrong", "wrong", "wrong", "expired"])
       }
       const { browser, code, token } = yield* mistype(address, 0)
       assert.isTrue(yield* isLinkOnly(browser))
@@ -67,7 +67,7 @@ layer(SignInLayer, { excludeTestServices: true, timeout: "30 seconds" })("Wrong 
         [4, 5, 6, 7, 8, 9].map((step) => refusal(byCode(browser, wrong(code, step)))),
         { concurrency: "unbounded" }
       )
-      assert.sameMembers(reasons, ["wrong", "over", "link only", "link only", "link only", "link only"])
+      assert.sameMembers(reasons, ["wrong", "expired", "link only", "link only", "link only", "link only"])
     })
   )
 })

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Schedule } from "effect"
+import { Effect, Exit, Layer, Schedule, Scope } from "effect"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { LeastPace } from "../../../src/server/capacity/Pace.ts"
 import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
@@ -35,8 +35,8 @@ const changedAccount = Effect.gen(function* () {
 })
 
 const mib = 1_048_576
-/** What an account may have at once of the room for answers: half of it all. */
-const share = 112 * mib
+/** What an account may have at once of the room for answers. */
+const share = 64 * mib
 
 /** Waits until the account holds room for an answer or an export. */
 const untilHeld = Effect.fnUntraced(function* (accountId: string) {
@@ -72,7 +72,10 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
             yield* answers.count(accountId, share)
             const refused = yield* request("GET", large, { key })
             assert.strictEqual(refused.status, 503)
-            assert.include(bodyOf<{ detail: string }>(refused).detail, "Too many large answers to this account")
+            assert.include(
+              bodyOf<{ detail: string }>(refused).detail,
+              "The account has too many large responses in progress"
+            )
             assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
             assert.strictEqual((yield* request("GET", "/v1/big?limit=2", { key })).status, 200)
             assert.strictEqual((yield* request("POST", "/v1/big", { key, body: "{}" })).status, 201)
@@ -185,6 +188,24 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(LeastPace, pace))), { excl
       Effect.gen(function* () {
         const { apiKey: key } = yield* fullAccount(1)
         assert.isAbove((yield* request("GET", "/v1/_export", { key })).text.length, 6_000_000)
+      })
+    )
+
+    it.effect("ends no large body that waits for room, however long", () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const { bodies } = yield* Capacity
+        const fields = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", Connection: "close" }
+        const body = `{"operations":[{"action":"add","row":{}}]}${" ".repeat(1_000_000)}`
+        const length = String(body.length)
+        const others = yield* Scope.make()
+        yield* Scope.provide(bodies.count("another account", 64 * mib), others)
+        const waiting = yield* opened(head("POST", "/v1/t/batch", { ...fields, "Content-Length": length }) + body)
+        // One that began later and stops is ended, so that by now this one waits for longer than the pace allows.
+        const stopped = yield* opened(head("POST", "/v1/t/batch", { ...fields, "Content-Length": length }) + " ")
+        assert.match(yield* untilClosed(stopped), /^HTTP\/1\.1 408 /)
+        yield* Scope.close(others, Exit.void)
+        assert.match(yield* untilClosed(waiting), /^HTTP\/1\.1 200 /)
       })
     )
 

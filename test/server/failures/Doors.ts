@@ -1,13 +1,20 @@
-import type { Account } from "../../support/ModelRun.ts"
-import { meta, protocolVersion, rpc } from "../mcp/Messages.ts"
-import { operations } from "../wire/Operations.ts"
 import { formShapes, jsonShapes, placesOf } from "./WorstShapes.ts"
 
-/** A bad request: what is in it, and where. */
-interface Worst {
-  readonly what: string
+/** What a door makes of a request: it does as it was told, or refuses with one of these codes. */
+export type Expected = "legal" | ReadonlyArray<string>
+
+/** Says what is expected of a shape at a place: of a JSON pointer, or of a parameter's name. */
+export type Expects = (shape: string, place: string) => Expected
+
+/** A bad request: what is in it, where, and what becomes of it. */
+export interface Worst {
+  readonly shape: string
+  readonly place: string
   readonly path: string
   readonly body?: () => string
+  readonly expected: Expected
+  /** What it may make of what the account holds, in bytes, whatever its own length is. */
+  readonly makes?: number
 }
 
 /** A way into the service. `worst` are the bad requests of at most so many bytes. */
@@ -21,153 +28,61 @@ export interface Door {
   readonly worst: (limit: number) => Iterable<Worst>
 }
 
-const json = { "content-type": "application/json" }
-const form = { "content-type": "application/x-www-form-urlencoded" }
-// The head of a request may have 32 KB.
-const queryBytes = 30_000
+export const json = { "content-type": "application/json" }
+export const form = { "content-type": "application/x-www-form-urlencoded" }
+/** The head of a request may have 32 KB. */
+export const queryBytes = 30_000
 
-const jsonWorst = (path: string, samples: ReadonlyArray<string>) =>
+/** Each shape at each place of these texts. `room` tells how much may come at a place, where that is less than the limit. */
+export const jsonWorst = (
+  path: string,
+  samples: ReadonlyArray<string>,
+  expects: Expects,
+  room: (place: string) => number = () => Number.POSITIVE_INFINITY
+) =>
   function* (limit: number): Iterable<Worst> {
     for (const { fill, place } of samples.flatMap(placesOf)) {
+      const size = Math.min(limit, room(place)) - fill("").length
       for (const [shape, make] of Object.entries(jsonShapes)) {
-        yield { what: `${shape} at ${place}`, path, body: () => fill(make(limit - fill("").length)) }
+        yield { shape, place, path, body: () => fill(make(size)), expected: expects(shape, place) }
       }
     }
   }
 
-const formWorst = (path: string, names: ReadonlyArray<string>) =>
+type Fields = Readonly<Record<string, string>>
+
+/** The other fields of a good request, with an & behind them. */
+const othersOf = (fields: Fields, name: string): string => {
+  const others = new URLSearchParams(Object.entries(fields).filter(([other]) => other !== name)).toString()
+  return others === "" ? "" : `${others}&`
+}
+
+function* shapesIn(names: ReadonlyArray<string>, fields: Fields, expects: Expects) {
+  for (const place of names) {
+    const others = othersOf(fields, place)
+    for (const [shape, make] of Object.entries(formShapes)) {
+      const text = (limit: number) => others + make(place)(limit - others.length)
+      yield { shape, place, text, expected: expects(shape, place) }
+    }
+  }
+}
+
+/** Each shape in each of these fields of a form, beside the other fields of a good one. */
+export const formWorst = (path: string, names: ReadonlyArray<string>, fields: Fields, expects: Expects) =>
   function* (limit: number): Iterable<Worst> {
-    for (const name of names) {
-      for (const [shape, make] of Object.entries(formShapes)) {
-        yield { what: `${shape} in ${name}`, path, body: () => make(name)(limit) }
-      }
+    for (const { text, ...worst } of shapesIn(names, fields, expects)) {
+      yield { ...worst, path, body: () => text(limit) }
     }
   }
 
-const queryWorst = (path: string, names: ReadonlyArray<string>) =>
+/** Each shape in each of these parameters of an address, beside the other parameters of a good one. */
+export const queryWorst = (path: string, names: ReadonlyArray<string>, expects: Expects, fields: Fields = {}) =>
   function* (limit: number): Iterable<Worst> {
-    for (const name of names) {
-      for (const [shape, make] of Object.entries(formShapes)) {
-        yield { what: `${shape} in ${name}`, path: `${path}?${make(name)(limit)}` }
-      }
+    for (const { text, ...worst } of shapesIn(names, fields, expects)) {
+      yield { ...worst, path: `${path}?${text(limit)}` }
     }
   }
 
-const batchSamples = [
-  '{"operations":[{"action":"add","row":{"n":1},"idempotencyKey":"k"}]}',
-  '{"operations":[{"action":"upsert","key":"n","row":{"n":1}}]}',
-  '{"operations":[{"action":"update_row","id":"i","patch":{"n":1}}]}',
-  '{"operations":[{"action":"update_where","filter":{"n":1},"patch":{"n":1},"allowMultiple":true}]}',
-  '{"operations":[{"action":"delete","filter":{"n":1}}]}'
-]
-
-/** Every operation of the REST interface. */
-export const restDoors = (account: Account): ReadonlyArray<Door> =>
-  Object.entries(operations).map(([name, { success }]) => {
-    const [, [method, address, sample]] = success
-    const path = address.split("?", 1)[0]!
-    const authorization = name.startsWith("auth.") ? {} : { authorization: `Bearer ${account.apiKey}` }
-    if (sample === undefined) {
-      const parameters = ["filter", "sort", "limit", "id", "unknown"]
-      return { name, method, path, headers: authorization, limit: queryBytes, worst: queryWorst(path, parameters) }
-    }
-    const samples = name === "rows.batch" ? batchSamples : [sample]
-    return { name, method, path, headers: { ...json, ...authorization }, worst: jsonWorst(path, samples) }
-  })
-
-/** A tool as the service lists it. */
-export interface ListedTool {
-  readonly name: string
-  readonly inputSchema: { readonly properties?: Readonly<Record<string, unknown>> }
-}
-
-const callOf = ({ inputSchema, name }: ListedTool) => {
-  const args = Object.fromEntries(Object.keys(inputSchema.properties ?? {}).map((argument) => [argument, null]))
-  return { name, arguments: args }
-}
-
-/** The methods and tools of /mcp, as clients of both eras call them. */
-export const mcpDoors = (token: string, tools: ReadonlyArray<ListedTool>): ReadonlyArray<Door> => {
-  const legacy = { ...json, accept: "application/json, text/event-stream", authorization: `Bearer ${token}` }
-  const door = (name: string, headers: Door["headers"], sample: object): Door => ({
-    name,
-    headers,
-    method: "POST",
-    path: "/mcp",
-    worst: jsonWorst("/mcp", [JSON.stringify(sample)])
-  })
-  const inBothEras = (name: string, method: string, params: object): ReadonlyArray<Door> => {
-    const modern = { ...legacy, "mcp-protocol-version": protocolVersion, "mcp-method": method }
-    return [
-      door(name, legacy, rpc(method, params)),
-      door(`${name} (modern)`, modern, rpc(method, { _meta: meta, ...params }))
-    ]
-  }
-  return [
-    ...["ping", "tools/list", "server/discover", "initialize"].flatMap((method) => inBothEras(method, method, {})),
-    ...tools.flatMap((tool) => inBothEras(tool.name, "tools/call", callOf(tool)))
-  ]
-}
-
-/** The pages of a link, where a row is edited. */
-export const linkDoors = (viewer: string, query: string): ReadonlyArray<Door> => {
-  const row = '{"updated_at":"2026-11-27T20:07:59.549Z","row":{"n":1}}'
-  const patch = '{"updated_at":"2026-11-27T20:07:59.549Z","patch":{"n":1}}'
-  return [
-    { name: "save", method: "PATCH", path: viewer, headers: json, worst: jsonWorst(viewer, [row, patch]) },
-    ...["/restore"].map((below): Door => {
-      const path = viewer + below
-      return { name: below, method: "POST", path, headers: json, worst: jsonWorst(path, ['{"version":1}']) }
-    }),
-    ...[viewer, `${viewer}/data`, `${viewer}/versions`, `${query}/data`].map((path): Door => ({
-      name: path.replace(/[\w-]{30,}/, "…"),
-      method: "GET",
-      path,
-      headers: {},
-      limit: queryBytes,
-      worst: queryWorst(path, ["limit", "unknown"])
-    }))
-  ]
-}
-
-/** What browsers and OAuth clients send before anybody is signed in, and after that with a session's cookie. */
-export const publicDoors = (cookie: string): ReadonlyArray<Door> => {
-  const forms: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
-    ["/token", ["grant_type", "code", "scope", "resource"]],
-    ["/revoke", ["token"]],
-    ["/sign-in", ["token"]],
-    ["/sign-in/email", ["email", "return"]],
-    ["/sign-in/code", ["code"]],
-    ["/sign-out", ["proof"]],
-    ["/connections", ["proof", "id"]],
-    ["/authorize", ["proof", "decision", "tables"]]
-  ]
-  const registration = '{"client_name":"c","redirect_uris":["http://127.0.0.1/callback"],"scope":"agent-memory"}'
-  const authorize = ["client_id", "redirect_uri", "scope", "state", "resource", "code_challenge"]
-  return [
-    ...forms.map(([path, names]): Door => ({
-      name: `POST ${path}`,
-      method: "POST",
-      path,
-      headers: { ...form, cookie },
-      limit: 16_384,
-      worst: formWorst(path, names)
-    })),
-    {
-      name: "POST /register",
-      method: "POST",
-      path: "/register",
-      headers: json,
-      limit: 16_384,
-      worst: jsonWorst("/register", [registration])
-    },
-    ...["/authorize", "/sign-in", "/connections", "/docs", "/"].map((path): Door => ({
-      name: `GET ${path}`,
-      method: "GET",
-      path,
-      headers: { cookie },
-      limit: queryBytes,
-      worst: queryWorst(path, path === "/authorize" ? authorize : ["token", "q"])
-    }))
-  ]
-}
+/** Whether a form's shape is a value of the field, and no other parameters. */
+export const isValue = (shape: string): boolean =>
+  shape !== "many parameters" && shape !== "one parameter again and again"

@@ -2,8 +2,15 @@ import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash, randomBytes } from "node:crypto"
-import { AccountId, accountIdBytes, accountIdFrom } from "../../../src/domain/Account.ts"
-import { accessTokenPrefix, makeToken, tokenBytes } from "../../../src/domain/Token.ts"
+import {
+  accessTokenPrefix,
+  AccountId,
+  accountIdBytes,
+  accountIdFrom,
+  makeToken,
+  tokenBytes
+} from "../../../src/domain/Account.ts"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { alike, alikeDump, copyAccount, dumpOf, settledDumpOf } from "../../support/AccountCopies.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../../support/Database.ts"
@@ -68,7 +75,7 @@ const freshCopy = Effect.fnUntraced(function* ({ owner }: Original) {
   const sql = yield* SqlClient.SqlClient
   const accountId = AccountId.make(accountIdFrom(randomBytes(accountIdBytes)))
   yield* copyAccount(owner.accountId, accountId)
-  const { api_key: apiKey } = yield* (yield* Keys).create(accountId, "test")
+  const { api_key: apiKey } = yield* (yield* Keys).create(wholeAccount(accountId), "test")
   const token = makeToken(accountId, randomBytes(tokenBytes), accessTokenPrefix)
   yield* sql`
     INSERT INTO oauth_tokens (account_id, token_hash, connection_id, kind, generation, expires_at)

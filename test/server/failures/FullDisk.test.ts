@@ -89,7 +89,7 @@ layer(serviceLayer({ LIMIT_READS_PER_MINUTE: "8" }))("A service that can write n
           for (const tool of ["query", "count"]) {
             assert.isUndefined((yield* callTool(token, tool, { table: "t" })).isError, tool)
           }
-          assert.strictEqual((yield* request("GET", "/connections", { headers: { cookie } })).status, 200)
+          assert.strictEqual((yield* request("GET", "/apps", { headers: { cookie } })).status, 200)
 
           assert.strictEqual((yield* request("POST", "/v1/t", { key, body: "{}" })).status, 503)
           assert.isTrue((yield* callTool(token, "add", { table: "t", row: {} })).isError)

@@ -155,7 +155,7 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, { turn: 300, si
       const refused = yield* untilClosed(yield* open(begun))
       assert.match(refused, /^HTTP\/1\.1 503 /)
       assert.match(refused, /retry-after: [1-9]/i)
-      assert.include(refused, "This account sends too many large bodies at once.")
+      assert.include(refused, "The account sends too many large bodies at once.")
     })
   )
 })

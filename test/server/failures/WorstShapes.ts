@@ -7,16 +7,24 @@ const repeated = (open: string, part: string, close: string): Shape => {
 }
 
 /** An array without its last comma. */
-const listOf = (item: string): Shape => {
+export const listOf = (item: string): Shape => {
   const fill = repeated("[", `${item},`, "")
   return (bytes) => `${fill(bytes - 1).replace(/,$/, "")}]`
 }
 
-const manyNames: Shape = (bytes) => {
-  const parts: Array<string> = []
-  for (let length = 2; length < bytes - 16; length += parts.at(-1)!.length + 1) parts.push(`"n${parts.length}":0`)
-  return `{${parts.join()}}`
-}
+/** An object of as many members as there is room for, at most so many. */
+export const namedBy =
+  (member: (index: number) => string, most = Number.POSITIVE_INFINITY): Shape =>
+  (bytes) => {
+    const parts: Array<string> = []
+    for (let length = 2; length < bytes - 16 && parts.length < most; length += parts.at(-1)!.length + 1) {
+      parts.push(member(parts.length))
+    }
+    return `{${parts.join()}}`
+  }
+
+/** An object of as many members as there is room for. */
+export const manyNames = namedBy((index) => `"n${index}":0`)
 
 /** JSON values, and what begins as one. */
 export const jsonShapes: Readonly<Record<string, Shape>> = {

@@ -1,12 +1,16 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, layer, type Vitest } from "@effect/vitest"
 import { Array, Context, Effect, Layer } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 import type { AccountId } from "../../../src/domain/Account.ts"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
-import { texts } from "../../../src/server/sql/Params.ts"
+import { texts } from "../../../src/server/sql/SqlParams.ts"
+import { command, noRedis, RedisServer } from "../../support/RedisServer.ts"
 import { newAccount, secondPool, settingsLayer } from "../../support/SignInServices.ts"
-import { infrastructureLayer, keyOf, type ShownKey } from "./LimiterCases.ts"
+import { slowRates } from "./AccountCases.ts"
+import { infrastructureLayer, type InfrastructureLayer, keyOf, limiterInMemory, type ShownKey } from "./LimiterCases.ts"
+import { limiterInRedis } from "./RedisSuite.ts"
 
 const rates = { LIMIT_WRITES_PER_MINUTE: "3", LIMIT_ACCOUNT_WRITES_PER_MINUTE: "11" }
 
@@ -68,28 +72,114 @@ const anotherInstance = Effect.gen(function* () {
 let statements = 0
 const counting: Statement.Transformer = (statement) =>
   Effect.sync(() => {
-    if (statement.compile()[0].includes("take_tokens")) statements++
+    if (statement.compile()[0].includes("api_keys")) statements++
     return statement
   })
 
-const suite = Layer.mergeAll(RateLimiter.layerPostgres, Keys.layer).pipe(
-  Layer.provideMerge(infrastructureLayer(rates)),
-  Layer.provideMerge(Layer.succeed(Statement.CurrentTransformer, counting))
-)
+const suite = (limiter: typeof RateLimiter.layerPostgres, variables: Readonly<Record<string, string>>) =>
+  Layer.mergeAll(limiter, Keys.layer).pipe(
+    Layer.provideMerge(infrastructureLayer(variables)),
+    Layer.provideMerge(Layer.succeed(Statement.CurrentTransformer, counting))
+  )
 
-layer(suite, { excludeTestServices: true, timeout: "60 seconds" })("Requests admitted in groups", (it) => {
+const options = { excludeTestServices: true, timeout: "60 seconds" } as const
+
+/** What every limiter does at {@link slowRates}, wherever it keeps its buckets. */
+const groupCases = (it: Vitest.MethodsNonLive<RateLimiter | Keys | Layer.Success<typeof InfrastructureLayer>>) => {
+  it.effect("find the keys of all that wait by few statements", () =>
+    Effect.gen(function* () {
+      const limiter = yield* RateLimiter
+      const senders = yield* newSenders(Array.replicate(5, 6), 2)
+      const before = statements
+      yield* Effect.forEach(Array.flatten(Array.replicate(senders, 3)), (sender) => askOn(limiter, sender), {
+        concurrency: "unbounded"
+      })
+      assert.isBelow(statements - before, 10)
+    })
+  )
+
+  it.effect("are let in by order of arrival", () =>
+    Effect.gen(function* () {
+      const limiter = yield* RateLimiter
+      const senders = yield* newSenders([2, 2])
+      const verdicts = yield* Effect.forEach(
+        Array.flatten(Array.replicate(senders, 4)),
+        (sender) => askOn(limiter, sender),
+        { concurrency: "unbounded" }
+      )
+      // Three rounds, of which the last lacks one token of each account for its second key.
+      assert.deepStrictEqual(
+        verdicts.map(({ isIn }) => isIn),
+        verdicts.map((_, index) => index < 12 && index !== 9 && index !== 11)
+      )
+    })
+  )
+
+  it.effect("are refused from the moment on at which their key is revoked", () =>
+    Effect.gen(function* () {
+      const limiter = yield* RateLimiter
+      const keys = yield* Keys
+      for (let round = 0; round < 5; round++) {
+        const [sender, neighbour] = yield* newSenders([1, 1])
+        const busy = Effect.forEach(Array.replicate(neighbour!, 50), (each) => askOn(limiter, each), {
+          concurrency: "unbounded"
+        })
+        const revoked = Effect.andThen(
+          keys.revoke(wholeAccount(sender!.accountId), sender!.id),
+          askOn(limiter, sender!)
+        )
+        const [{ isIn }] = yield* Effect.all([revoked, busy], { concurrency: "unbounded" })
+        assert.isFalse(isIn)
+      }
+    })
+  )
+}
+
+layer(suite(RateLimiter.layerPostgres, slowRates), options)("Requests admitted in groups", groupCases)
+layer(suite(limiterInMemory, slowRates), options)("Requests admitted in groups, counted in memory", groupCases)
+
+describe.runIf(noRedis === undefined)("Redis", () => {
+  const redisSuite = Layer.merge(limiterInRedis, Keys.layer).pipe(
+    Layer.provideMerge(Layer.merge(infrastructureLayer(slowRates), RedisServer.layer)),
+    Layer.provideMerge(Layer.succeed(Statement.CurrentTransformer, counting))
+  )
+
+  layer(redisSuite, options)("Requests admitted in groups, counted in Redis", (it) => {
+    groupCases(it)
+
+    it.effect("take their tokens in few round trips", () =>
+      Effect.gen(function* () {
+        const { url } = yield* RedisServer
+        const limiter = yield* RateLimiter
+        const reads = Effect.map(command(url, "INFO", "stats"), (told) =>
+          Number(/total_reads_processed:(\d+)/.exec(String(told))![1])
+        )
+        const senders = yield* newSenders(Array.replicate(5, 10))
+        const before = yield* reads
+        const verdicts = yield* Effect.forEach(senders, (sender) => askOn(limiter, sender), {
+          concurrency: "unbounded"
+        })
+        assert.isTrue(verdicts.every(({ isIn }) => isIn))
+        assert.isBelow((yield* reads) - before, 8)
+      })
+    )
+  })
+})
+
+layer(suite(RateLimiter.layerPostgres, rates), options)("Requests admitted in groups over instances", (it) => {
   it.effect("P35 of 200 of 50 keys exactly as many pass over two instances as one by one, with few statements", () =>
     Effect.gen(function* () {
       yield* stopClock
       const instances = [yield* anotherInstance, yield* anotherInstance]
       const perAccount = [...Array.replicate(3, 5), ...Array.replicate(5, 7)]
-      const requests = Effect.map(newSenders(perAccount), (senders) => Array.flatten(Array.replicate(senders, 4)))
+      const newRequests = Effect.map(newSenders(perAccount), (senders) => Array.flatten(Array.replicate(senders, 4)))
       const ask = (sender: Sender, index: number) => askOn(instances[(index + Math.floor(index / 50)) % 2]!, sender)
 
+      const requests = yield* newRequests
       const before = statements
-      const grouped = yield* Effect.forEach(yield* requests, ask, { concurrency: "unbounded" })
+      const grouped = yield* Effect.forEach(requests, ask, { concurrency: "unbounded" })
       assert.isBelow(statements - before, 50)
-      const single = yield* Effect.forEach(yield* requests, ask)
+      const single = yield* Effect.forEach(yield* newRequests, ask)
       assert.lengthOf(grouped, 200)
       const byAccount = ({ accountId }: Sender) => accountId
       assert.deepStrictEqual([...countBy(grouped, byAccount).values()], [...countBy(single, byAccount).values()])
@@ -131,24 +221,6 @@ layer(suite, { excludeTestServices: true, timeout: "60 seconds" })("Requests adm
     })
   )
 
-  it.effect("are let in by order of arrival", () =>
-    Effect.gen(function* () {
-      yield* stopClock
-      const limiter = yield* RateLimiter
-      const senders = yield* newSenders([4, 4])
-      const verdicts = yield* Effect.forEach(
-        Array.flatten(Array.replicate(senders, 4)),
-        (sender) => askOn(limiter, sender),
-        { concurrency: "unbounded" }
-      )
-      // Three rounds, of which the last lacks one token of each account for its fourth key.
-      assert.deepStrictEqual(
-        verdicts.map(({ isIn }) => isIn),
-        verdicts.map((_, index) => index < 24 && index !== 19 && index !== 23)
-      )
-    })
-  )
-
   it.effect("are let in and counted while another session holds a bucket of another account", () =>
     Effect.gen(function* () {
       yield* stopClock
@@ -171,23 +243,6 @@ layer(suite, { excludeTestServices: true, timeout: "60 seconds" })("Requests adm
       )
       assert.deepStrictEqual(yield* limiter.remaining(free!), { writes: 0, reads: 60 })
       assert.isTrue((yield* askOn(limiter, held!)).isIn)
-    })
-  )
-
-  it.effect("are refused from the moment on at which their key is revoked", () =>
-    Effect.gen(function* () {
-      yield* stopClock
-      const limiter = yield* RateLimiter
-      const keys = yield* Keys
-      for (let round = 0; round < 5; round++) {
-        const [sender, neighbour] = yield* newSenders([1, 1])
-        const busy = Effect.forEach(Array.replicate(neighbour!, 50), (each) => askOn(limiter, each), {
-          concurrency: "unbounded"
-        })
-        const revoked = Effect.andThen(keys.revoke(sender!.accountId, sender!.id), askOn(limiter, sender!))
-        const [{ isIn }] = yield* Effect.all([revoked, busy], { concurrency: "unbounded" })
-        assert.isFalse(isIn)
-      }
     })
   )
 })

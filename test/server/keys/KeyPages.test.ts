@@ -86,7 +86,7 @@ layer(serviceLayer(limited), { excludeTestServices: true })("An account", (it) =
           statuses.push(answer.status)
           if (answer.status !== 429) continue
           assertProblem(answer, 429, "rate_limited")
-          assert.include(answer.text, "The account may send 6 reads a minute")
+          assert.include(answer.text, "The account is limited to 6 reads per minute")
           assert.strictEqual(answer.headers["ratelimit-policy"], '"account-reads";q=6;w=60')
         }
         if (round === 0) yield* wire("DELETE", `/v1/_keys/${made.id}`, { key })

@@ -4,10 +4,14 @@ import { Array, Context, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../src/domain/Account.ts"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { type Admission, rateLimitHeaders } from "../../../src/server/keys/Admission.ts"
 import { LastUses } from "../../../src/server/keys/LastUses.ts"
+import { bucketsInProcess, makeOver } from "../../../src/server/keys/BucketStores.ts"
 import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
+import { RateLimiterRepo } from "../../../src/server/keys/RateLimiterRepo.ts"
+import { Settings } from "../../../src/server/config/Settings.ts"
 import { DatabaseLayer, setClock } from "../../support/Database.ts"
 import { newAccount, settingsLayer } from "../../support/SignInServices.ts"
 
@@ -16,6 +20,16 @@ export const infrastructureLayer = (variables: Readonly<Record<string, string>> 
   Layer.mergeAll(DatabaseLayer, NodeCrypto.layer, settingsLayer(variables))
 
 export const InfrastructureLayer = infrastructureLayer()
+
+/** A limiter with its buckets in this process, as it counts reads while the database's disk is full. */
+export const limiterInMemory = Layer.effect(
+  RateLimiter,
+  Effect.gen(function* () {
+    const repo = yield* RateLimiterRepo
+    const { limits } = yield* Settings
+    return RateLimiter.of(yield* makeOver(repo, limits, bucketsInProcess(repo)))
+  })
+).pipe(Layer.provide(RateLimiterRepo.layer))
 
 /** Moves the limiter's clock: it stands `interval` (PostgreSQL's, such as `31 days`) after real time. */
 export class LimiterClock extends Context.Service<
@@ -166,7 +180,7 @@ export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
       assert.strictEqual((yield* admit(key))._tag, "Admitted")
       assert.strictEqual((yield* admit({ ...key, hash: new Uint8Array(32) }))._tag, "Unknown")
       assert.strictEqual((yield* admit({ ...key, accountId: other.accountId }))._tag, "Unknown")
-      assert.strictEqual(yield* (yield* Keys).revoke(key.accountId, key.id), 1)
+      assert.strictEqual(yield* (yield* Keys).revoke(wholeAccount(key.accountId), key.id), 1)
       assert.deepStrictEqual(yield* admit(key), { _tag: "Unknown" })
       assert.deepStrictEqual(rateLimitHeaders({ _tag: "Unknown" }), {})
     })
@@ -177,7 +191,8 @@ export const limiterCases = (it: Vitest.MethodsNonLive<Needs>) => {
       const keys = yield* Keys
       yield* set("0 seconds")
       const key = yield* newKey
-      const usedAt = (accountId: AccountId) => Effect.map(keys.list(accountId), ([record]) => record?.last_used_at)
+      const usedAt = (accountId: AccountId) =>
+        Effect.map(keys.list(wholeAccount(accountId)), ([record]) => record?.last_used_at)
       assert.isNull(yield* usedAt(key.accountId))
       const { write } = yield* LastUses
       yield* admit(key)

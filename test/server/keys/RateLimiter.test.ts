@@ -14,11 +14,12 @@ import {
   infrastructureLayer,
   keyOf,
   limiterCases,
+  limiterInMemory,
   LimiterClock,
   newKey
 } from "./LimiterCases.ts"
 import { anotherLimiter, limiterInRedis, RedisClockLayer } from "./RedisSuite.ts"
-import { timed } from "../../support/OwnTime.ts"
+import { mostWhileAway, timed } from "../../support/OwnTime.ts"
 
 const options = { excludeTestServices: true, timeout: "30 seconds" } as const
 
@@ -30,8 +31,8 @@ const suite = (limiter: typeof RateLimiter.layerPostgres, variables: Readonly<Re
 layer(suite(RateLimiter.layerPostgres), options)("RateLimiter in PostgreSQL", limiterCases)
 layer(suite(RateLimiter.layerPostgres, slowRates), options)("RateLimiter in PostgreSQL", accountCases)
 
-layer(suite(RateLimiter.layerMemory), options)("RateLimiter in memory", limiterCases)
-layer(suite(RateLimiter.layerMemory, slowRates), options)("RateLimiter in memory", accountCases)
+layer(suite(limiterInMemory), options)("RateLimiter in memory", limiterCases)
+layer(suite(limiterInMemory, slowRates), options)("RateLimiter in memory", accountCases)
 
 const redisSuite = (variables: Readonly<Record<string, string>> = {}) =>
   Layer.mergeAll(limiterInRedis, LastUses.layer, Keys.layer, RedisClockLayer).pipe(
@@ -167,7 +168,7 @@ layer(suite(RateLimiter.layerPostgres), { excludeTestServices: true, timeout: "3
         for (const { took, value: error } of waits) {
           assert.deepInclude(error, { code: "unavailable", status: 503 })
           assert.include(String(Object(error).detail), "too slow")
-          assert.isBelow(took, 3000)
+          assert.isBelow(took, mostWhileAway)
         }
         assert.strictEqual((yield* admit(key))._tag, "Admitted")
       })

@@ -78,7 +78,7 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "8" }), { excludeTestServices: tru
     it.effect("P25 is tried on every address of links", () =>
       Effect.sync(() => {
         const source = readFileSync(new URL("../../../src/server/pages/LinkRoutes.ts", import.meta.url), "utf8")
-        const added = [...source.matchAll(/router\.add\(\s*"(\w+)",\s*"([^"]+)"/g)]
+        const added = [...source.matchAll(/method: "(\w+)",\s*path: "([^"]+)"/g)]
         assert.sameMembers(
           routes.map(([method, path]) => `${method} ${path.replace("$token", ":token")}`),
           added.map(([, method, path]) => `${method} ${path}`)

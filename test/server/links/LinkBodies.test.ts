@@ -16,15 +16,17 @@ layer(serviceLayer())("The body of an edit through a link", (it) => {
     })
   )
 
-  it.effect("with a time or version that is no plain value is refused by its name", () =>
+  it.effect("with a time or version that is none is refused by its name", () =>
     Effect.gen(function* () {
       const { links } = yield* withRow('{"n":1}')
       const saved = yield* save(links.view, `{"updated_at":[${"[".repeat(50)}${"]".repeat(50)}],"patch":{"n":2}}`)
       assertProblem(saved, 400, "invalid_request")
       assert.include(saved.text, '"/updated_at"')
-      const restored = yield* wire("POST", `${links.view}/restore`, { body: '{"version":{"of":1}}' })
-      assertProblem(restored, 400, "invalid_request")
-      assert.include(restored.text, '"/version"')
+      for (const version of ['{"of":1}', "0", "1.5", '"1"', "null"]) {
+        const restored = yield* wire("POST", `${links.view}/restore`, { body: `{"version":${version}}` })
+        assertProblem(restored, 400, "invalid_request")
+        assert.include(restored.text, '"/version"')
+      }
     })
   )
 

@@ -1,4 +1,4 @@
-import { readerNow } from "../../support/Instances.ts"
+import { actorNow } from "../../support/Instances.ts"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -39,13 +39,13 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }
       for (const path of [`${links.view}/data`, `${links.view}/versions`, links.download]) {
         const refused = yield* wire("GET", path)
         assertProblem(refused, 429, "rate_limited")
-        assert.include(refused.text, "This link may send 4 reads a minute.")
+        assert.include(refused.text, "This link is limited to 4 reads per minute.")
         assert.match(refused.headers["retry-after"] ?? "", /^[1-9]\d*$/)
       }
       const page = yield* wire("GET", links.view)
       assert.strictEqual(page.status, 429)
       assert.match(page.headers["retry-after"] ?? "", /^[1-9]\d*$/)
-      assert.include(page.text, "Try again in a moment")
+      assert.include(page.text, "Too many requests")
       assert.strictEqual((yield* wire("GET", (yield* textLinks("t")).download)).status, 200)
     })
   )
@@ -106,7 +106,7 @@ layer(serviceLayer({ LIMIT_LIVE_LINKS: "3", LIMIT_STORAGE_BYTES: "100" }), { exc
         const { accountId } = yield* newAccount
         const links = yield* Links
         const owner = AccountId.make(accountId)
-        const maker = { ...(yield* readerNow(owner)), kind: "key", accountId: owner, id: "key" } as const
+        const maker = { ...(yield* actorNow(owner)), id: "key" }
         const query = { table: "notes", filter: undefined, sort: undefined, limit: 1 }
         const filterOf = (bytes: number) => JsonText.trusted(`{"n":"${"é".repeat((bytes - 8) / 2)}"}`)
         yield* links.toQuery(maker, { ...query, filter: filterOf(8000), sort: "s".repeat(8300) })

@@ -19,11 +19,9 @@ const writesTo = (table: string, id: string): ReadonlyArray<readonly [tool: stri
   ["remember_code", { table, title: "a", content: "b", key: ["title"] }]
 ]
 
-const noRows = {
-  rows: [],
-  has_more: false,
-  note: "No table of this name has rows: list_tables tells which have."
-}
+const noRows = (note: string) => ({ rows: [], has_more: false, matched: 0, note })
+
+const othersHave = (table: string) => `No table "${table}" has rows. Those that have are "notes".`
 
 const opensOf = (table: string, id: string): ReadonlyArray<readonly [tool: string, args: object]> => [
   ["open_row", { table, id }],
@@ -31,14 +29,10 @@ const opensOf = (table: string, id: string): ReadonlyArray<readonly [tool: strin
 ]
 
 const readsOf = (table: string, id: string): ReadonlyArray<readonly [tool: string, args: object, answer: object]> => [
-  ["query", { table }, noRows],
-  ["query", { table, filter: { secret: 1 }, sort: "secret", includeLink: true }, noRows],
-  ["count", { table }, { count: 0 }],
-  [
-    "versions",
-    { table, id },
-    { versions: [], has_more: false, note: "No row and no version of this table has this id." }
-  ]
+  ["query", { table }, noRows(othersHave(table))],
+  ["query", { table, filter: { secret: 1 }, sort: "secret", includeLink: true }, noRows(othersHave(table))],
+  ["count", { table }, { count: 0, note: othersHave(table) }],
+  ["versions", { table, id }, { versions: [], has_more: false, note: "No row or version in this table has this id." }]
 ]
 
 const withoutId = (problem: Record<string, unknown>) => ({ ...problem, request_id: undefined })
@@ -91,20 +85,25 @@ layer(serviceLayer(), { excludeTestServices: true })("Narrowed connections", (it
     })
   )
 
-  it.effect("say where a table has no rows at all, not where none match, when they may see everything too", () =>
-    Effect.gen(function* () {
-      const { token } = yield* newConnection()
-      yield* done(token, "add", { table: "t", row: { a: 1 } })
-      for (const args of [{}, { filter: {} }, { filter: { a: 1 } }]) {
-        assert.deepStrictEqual(yield* done(token, "query", { table: "T", ...args }), noRows)
-      }
-      const unmatched = { rows: [], has_more: false }
-      for (const filter of [{ a: 2 }, { id: "x" }]) {
-        assert.deepStrictEqual(yield* done(token, "query", { table: "t", filter }), unmatched)
-      }
-      yield* done(token, "delete", { table: "t", filter: { a: 1 } })
-      assert.deepStrictEqual(yield* done(token, "query", { table: "t", filter: { a: 1 } }), noRows)
-    })
+  it.effect(
+    "name the tables that have rows where one has none, not where none match, when they may see everything too",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* newConnection()
+        yield* done(token, "add", { table: "t", row: { a: 1 } })
+        for (const args of [{}, { filter: {} }, { filter: { a: 1 } }]) {
+          assert.deepStrictEqual(
+            yield* done(token, "query", { table: "T", ...args }),
+            noRows('No table "T" has rows; did you mean "t"?')
+          )
+        }
+        const unmatched = { rows: [], has_more: false, matched: 0 }
+        for (const filter of [{ a: 2 }, { id: "x" }]) {
+          assert.deepStrictEqual(yield* done(token, "query", { table: "t", filter }), unmatched)
+        }
+        yield* done(token, "delete", { table: "t", filter: { a: 1 } })
+        assert.deepStrictEqual(yield* done(token, "query", { table: "t", filter: { a: 1 } }), unmatched)
+      })
   )
 
   it.effect("43 that are confined to tables are told what these hold, not what the account does", () =>
@@ -158,9 +157,8 @@ layer(serviceLayer(), { excludeTestServices: true })("Narrowed connections", (it
       const { token } = yield* narrowed("tables", full)
       const makers = writesTo("private", id).filter(([name]) => /^(add|upsert|batch|remember.*)$/.test(name))
       for (const [name, args] of [...makers, ["remember", memory] as const]) {
-        assert.deepStrictEqual((yield* refused(token, name, args))["errors"], [
-          { path: "/table", message: "must be one of this connection's tables: notes, plans" }
-        ])
+        const { detail } = yield* refused(token, name, args)
+        assert.strictEqual(detail, "/table must be one of this connection's tables: notes, plans.")
       }
       const told = yield* refused(token, "update_row", { table: "private", id, patch: {} })
       assert.strictEqual(told["code"], "row_not_found")

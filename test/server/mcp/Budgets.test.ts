@@ -167,7 +167,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       assert.deepStrictEqual(ids, expected)
       assert.deepStrictEqual(yield* done(token, "update_where", args), { ...answer.structuredContent, replayed: true })
       const few = yield* done(token, "update_where", { ...args, filter: { n: 1 }, idempotencyKey: "few" })
-      assert.deepStrictEqual(Object.keys(few), ["updated", "rows"])
+      assert.deepStrictEqual(Object.keys(few), ["updated", "rows", "change"])
       assert.deepInclude(yield* done(token, "count", { table: "t", filter: { done: true } }), { count: 700 })
     })
   )

@@ -80,8 +80,8 @@ layer(serviceLayer(), { excludeTestServices: true })("Changes over MCP", (it) =>
     Effect.gen(function* () {
       const { id, token } = yield* withRow
       const noteOf = (id: string) => Effect.map(done(token, "versions", { table: "t", id }), ({ note }) => note)
-      assert.match(String(yield* noteOf(id)), /^The row was not changed/)
-      assert.match(String(yield* noteOf("01a221b4-d15a-7628-98bd-39ae9eb6ea5a")), /^No row and no version/)
+      assert.match(String(yield* noteOf(id)), /^The row was never changed/)
+      assert.match(String(yield* noteOf("01a221b4-d15a-7628-98bd-39ae9eb6ea5a")), /^No row or version/)
       yield* done(token, "delete", { table: "t", filter: { id } })
       assert.isUndefined(yield* noteOf(id))
     })

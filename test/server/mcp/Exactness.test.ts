@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { callToolText, newConnection } from "../../support/Mcp.ts"
 import { serviceLayer } from "../../support/TestService.ts"
-import { scan } from "../../../src/domain/json/Scan.ts"
+import { scan } from "../../../src/domain/json/ParseEnvelope.ts"
 import { randomFrom, spellJson } from "../../domain/json/RandomJson.ts"
 
 const seed = 20_261_128

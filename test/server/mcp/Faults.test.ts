@@ -1,19 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { callTool, done, newConnection, refused, rpcOf } from "../../support/Mcp.ts"
+import { callTool, done, newConnection, placesOf, refused, rpcOf } from "../../support/Mcp.ts"
 import { callMcp } from "../../support/OAuth.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { sendModern } from "./Messages.ts"
 import { cpuTime } from "../../support/CpuTime.ts"
-
-interface Place {
-  readonly path: string
-  readonly message: string
-}
-
-const placesOf = (problem: Record<string, unknown>) =>
-  ((problem["errors"] ?? []) as ReadonlyArray<Place>).map(({ path }) => path)
 
 /** Arguments that are refused, with the places at fault and a word that the message says. */
 const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: ReadonlyArray<string>, words: RegExp]> = [
@@ -25,10 +17,10 @@ const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: Readon
     "query",
     { table: "t", fliter: {} },
     ["/fliter"],
-    /not known here; known are table, limit, includeLink, sort, filter/
+    /not known here; known are table, limit, includeLink, sort, search, fields, cursor, filter/
   ],
   ["query", { table: "t", filter: [] }, ["/filter"], /object/],
-  ["query", { table: "t", filter: { a: { $gt: 1 } } }, ["/filter/a"], /string, number/],
+  ["query", { table: "t", filter: { a: { $gt: 1 } } }, ["/filter/a/$gt"], /is no operator: use eq, ne, gt/],
   ["query", { table: "t", sort: "" }, ["/sort"], /field/],
   ["query", { table: "t", includeLink: "true" }, ["/includeLink"], /true or false/],
   ["query", {}, ["/table"], /required/],
@@ -46,7 +38,8 @@ const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: Readon
   ["upsert", { table: "t", key: "b", row: { a: 1 } }, ["/key"], /\\"b\\", which is not in row/],
   ["upsert", { table: "t", key: [1], row: { a: 1 } }, ["/key/0"], /string/],
   ["upsert", { table: "t", key: ["a"], row: {} }, ["/key"], /not in row/],
-  ["update_row", { table: "t", id: 7 }, ["/id", "/patch"], /string.*required/],
+  ["update_row", { table: "t", id: 7 }, ["/id"], /string/],
+  ["update_row", { table: "t", id: "x" }, ["/patch"], /required, or edits/],
   ["update_where", { table: "t", filter: {}, patch: {} }, ["/filter"], /empty filter/i],
   ["restore", { table: "t", id: "x", version: 0 }, ["/version"], /from 1/],
   ["restore", { table: "t", id: "x", version: "1" }, ["/version"], /must be a number: a whole number from 1/],
@@ -99,11 +92,11 @@ const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: Readon
         { action: "update_row", id: "x", patch: {} }
       ]
     },
-    [],
+    ["/operations/1"],
     /operations\/1 \(update_row\): The table t has no row with this id/
   ],
-  ["remember", { type: "secret", title: "a", content: "b" }, ["/type"], /one of resource, code, markdown, /],
-  ["remember", { type: 1, title: "a", content: "b" }, ["/type"], /one of resource, code, markdown, /],
+  ["remember", { type: "secret", title: "a", content: "b" }, ["/type"], /one of note, resource, code, markdown, /],
+  ["remember", { type: 1, title: "a", content: "b" }, ["/type"], /one of note, resource, code, markdown, /],
   ["remember", { type: "code", title: "a", content: 1 }, ["/content"], /string/],
   ["remember", { type: "resource", title: "a", content: "b" }, ["/url"], /required/],
   ["remember", { type: "code", title: "a", content: "x".repeat(70_000) }, ["/content"], /65536/],
@@ -180,7 +173,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Faulty calls", (it) => {
         code: "invalid_request",
         detail: 'arguments must be a JSON object itself, for example {"table":"tasks"}, not a string that holds one.'
       })
-      assert.deepStrictEqual(placesOf(itself), [""])
+      assert.deepStrictEqual(placesOf(itself), [])
       for (const args of ["[]", "5", "true", '[{"table":"t"}]']) {
         const problem = yield* refused(token, "list_tables", args)
         assert.match(String(problem["detail"]), /must be a JSON object, .* takes \{\}/, args)

@@ -68,7 +68,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The legacy wire", (it) => 
     Effect.gen(function* () {
       const { token } = yield* newConnection()
       const add = (n: number, id: unknown) =>
-        rpc("tools/call", { name: "add", arguments: { table: "t", row: { n } } }, id)
+        rpc("tools/call", { name: "add", arguments: { table: "t", returnRows: true, row: { n } } }, id)
       const batch = [add(1, "a"), add(2, 0), { jsonrpc: "2.0", method: "notifications/initialized" }, rpc("no", {}, 8)]
       const answers = messagesOf(yield* send(token, batch))
       assert.sameMembers(
@@ -224,7 +224,8 @@ layer(serviceLayer(), { excludeTestServices: true })("The legacy wire", (it) => 
   it.effect("20 gives separators of lines within a text to clients of JSON as they are", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()
-      const call = rpc("tools/call", { name: "add", arguments: { table: "t", row: { text: "a\u2028b\u2029\rc" } } })
+      const row = { text: "a\u2028b\u2029\rc" }
+      const call = rpc("tools/call", { name: "add", arguments: { table: "t", returnRows: true, row } })
       const answer = yield* send(token, call, { accept: "application/json" })
       const { result } = bodyOf<{ result: { structuredContent: { row: { text: string } } } }>(answer)
       assert.strictEqual(result.structuredContent.row.text, "a\u2028b\u2029\rc")

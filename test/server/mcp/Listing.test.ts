@@ -141,13 +141,14 @@ layer(serviceLayer(), { excludeTestServices: true })("The list of tools", (it) =
       const tools = yield* toolsOf(token)
       const changing = names.filter((name) => !/^(query|count|list_tables|versions|open_.*)$/.test(name))
       assert.deepStrictEqual(taking("idempotencyKey")(tools).toSorted(), changing.toSorted())
-      assert.deepStrictEqual(taking("dryRun")(tools), ["update_where", "batch", "delete"])
+      assert.deepStrictEqual(taking("dryRun")(tools), ["update_where", "batch", "delete", "restore"])
     })
   )
 
   it.effect("39 asks for short arguments before long ones, as some clients drop what follows a long one", () =>
     Effect.gen(function* () {
-      const long = ["sort", "field", "tags", "source", "notes", "filter", "patch", "row", "content", "operations"]
+      const texts = ["old", "new", "text", "value", "tags", "source", "notes", "content"]
+      const long = ["sort", "fields", "cursor", "search", "filter", "edits", "patch", "row", "operations", ...texts]
       const { token } = yield* narrowed("full")
       const misplaced = (yield* toolsOf(token)).flatMap(({ inputSchema, name }) =>
         within(inputSchema, name).flatMap(({ at, schema }) => {

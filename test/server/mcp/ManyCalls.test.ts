@@ -65,7 +65,7 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "60 seconds" })("Man
   it.effect("are refused each for its own fault", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()
-      const add = (row: string) => `{"name":"add","arguments":{"table":"t","row":${row}}}`
+      const add = (row: string) => `{"name":"add","arguments":{"table":"t","returnRows":true,"row":${row}}}`
       const apart = yield* several(token, [add('{"a":1.10}'), '{"name":"add","arguments":"{}"}', add("[]")])
       assert.isUndefined(apart[0]!.result.isError, apart[0]!.result.content[0]!.text)
       assert.include(apart[0]!.result.content[0]!.text, '"a":1.10')

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import packageJson from "../../../package.json" with { type: "json" }
 import { newConnection, rpcOf } from "../../support/Mcp.ts"
 import { bodyOf, metricsText, serviceLayer, type Answer } from "../../support/TestService.ts"
 import { meta, protocolVersion, rpc, send, sendModern, type Failed } from "./Messages.ts"
@@ -28,7 +29,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The modern wire", (it) => 
       assert.isAbove(Number(result["ttlMs"]), 0)
       assert.strictEqual(result["cacheScope"], "private")
       const told = (result["_meta"] as Record<string, unknown>)["io.modelcontextprotocol/serverInfo"]
-      assert.deepInclude(told, { name: "agent-memory", version: "0.1.0" })
+      assert.deepInclude(told, { name: "agent-memory", version: packageJson.version })
     })
   )
 

@@ -16,11 +16,14 @@ layer(serviceLayer(limited), { excludeTestServices: true })("The limits of a con
       for (let n = 0; n < 4; n++) yield* done(token, "add", add)
       const problem = yield* refused(token, "add", add)
       assert.deepInclude(problem, { code: "rate_limited", limit: 4 })
+      assert.match(String(problem["hint"]), /One batch carries several writes/)
       assert.isAtLeast(problem["retry_after"] as number, 1)
       assert.isAtMost(problem["retry_after"] as number, 15)
       assert.deepStrictEqual(yield* done(token, "count", { table: "t" }), { count: 4 })
       for (let n = 1; n < 6; n++) yield* done(token, "list_tables")
-      assert.deepInclude(yield* refused(token, "query", { table: "t" }), { code: "rate_limited", limit: 6 })
+      const read = yield* refused(token, "query", { table: "t" })
+      assert.deepInclude(read, { code: "rate_limited", limit: 6 })
+      assert.notMatch(String(read["hint"]), /write|batch/)
     })
   )
 
@@ -38,7 +41,7 @@ layer(serviceLayer(limited), { excludeTestServices: true })("The limits of a con
       yield* done(token, "open_row", { table: "t", id })
       const faulty = yield* refused(token, "open_row", { table: "t" })
       assert.strictEqual(faulty["code"], "invalid_request")
-      yield* done(token, "list_tables")
+      for (let n = 0; n < 2; n++) yield* done(token, "list_tables")
       const over = yield* refused(token, "delete", { table: "t", filter, dryRun: true })
       assert.deepInclude(over, { code: "rate_limited", limit: 6 })
     })
@@ -74,10 +77,14 @@ layer(serviceLayer(limited), { excludeTestServices: true })("The limits of a con
     })
   )
 
-  it.effect("44 count calls that are refused for their arguments, not those beyond the limit", () =>
+  it.effect("44 are not spent by calls whose arguments are refused, nor by those beyond the limit", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()
-      for (let n = 0; n < 4; n++) yield* refused(token, "add", {})
+      for (let n = 0; n < 8; n++) {
+        assert.strictEqual((yield* refused(token, "add", {}))["code"], "invalid_request")
+        assert.strictEqual((yield* refused(token, "count", { table: 1 }))["code"], "invalid_request")
+      }
+      for (let n = 0; n < 4; n++) yield* done(token, "add", add)
       const first = yield* refused(token, "add", add)
       for (let n = 0; n < 5; n++) yield* callTool(token, "add", add)
       const last = yield* refused(token, "add", add)

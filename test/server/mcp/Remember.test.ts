@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { callToolText, done, newConnection, refused } from "../../support/Mcp.ts"
+import { callToolText, done, newConnection, placesOf, refused } from "../../support/Mcp.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 
 const safety = { inert: true, executable: false, reviewed: false }
@@ -62,7 +62,8 @@ layer(serviceLayer(), { excludeTestServices: true })("Memories", (it) => {
       const elsewhere = yield* done(token, "remember", { type: "code", title: "a", content: "b", table: "snippets" })
       assert.deepStrictEqual(yield* done(token, "query", { table: "snippets" }), {
         rows: [elsewhere["row"]],
-        has_more: false
+        has_more: false,
+        matched: 1
       })
     })
   )
@@ -105,11 +106,9 @@ layer(serviceLayer(), { excludeTestServices: true })("Memories", (it) => {
       for (const name of ["tags", "safety", "url", "toString"]) {
         const args = { type: "code", title: "a", content: "b", tags: ["c"], key: ["title", name] }
         const problem = yield* refused(token, "remember", args)
-        const [issue] = problem["errors"] as ReadonlyArray<{ path: string; message: string }>
-        assert.strictEqual(issue!.path, "/key")
         assert.include(
-          issue!.message,
-          `names "${name}"; this memory's fields that a key can name are type, title, content`
+          problem["detail"],
+          `/key names "${name}"; this memory's fields that a key can name are type, title, content`
         )
       }
     })
@@ -123,7 +122,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Memories", (it) => {
         yield* refused(token, "remember", { type: "resource", ...args }),
         yield* refused(token, "remember_resource", args)
       ]) {
-        assert.deepStrictEqual((problem["errors"] as ReadonlyArray<{ path: string }>)[0]?.path, "/url")
+        assert.deepStrictEqual(placesOf(problem), ["/url"])
       }
       assert.deepStrictEqual(yield* done(token, "count", { table: "memories" }), { count: 0 })
     })
@@ -149,7 +148,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Memories", (it) => {
         }
         assert.lengthOf(result.content, 1)
         assert.isUndefined(result.isError)
-        assert.hasAllKeys(result.structuredContent, ["rows", "has_more"])
+        assert.hasAllKeys(result.structuredContent, ["rows", "has_more", "matched"])
         assert.deepInclude(result.structuredContent.rows[0]!, { content: JSON.parse(content) as string, safety })
       }
     })

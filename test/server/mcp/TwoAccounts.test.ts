@@ -89,7 +89,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Two accounts", (it) => {
         assert.deepStrictEqual(yield* done(token, "versions", { table: "secrets", id }), {
           versions: [],
           has_more: false,
-          note: "No row and no version of this table has this id."
+          note: "No row or version in this table has this id."
         })
         for (const [name, args] of [
           ["update_row", { patch: {} }],
@@ -149,10 +149,15 @@ layer(serviceLayer(), { excludeTestServices: true })("Two accounts", (it) => {
         if (n % 20 === 0) {
           return [
             "batch",
-            { table: "many", operations: [...long, { action: "add", row: { owner: who } }], dryRun: true }
+            {
+              table: "many",
+              dryRun: true,
+              returnRows: true,
+              operations: [...long, { action: "add", row: { owner: who } }]
+            }
           ]
         }
-        if (n % 3 === 0) return ["add", { table: "log", row: { owner: who, n } }]
+        if (n % 3 === 0) return ["add", { table: "log", returnRows: true, row: { owner: who, n } }]
         return ["query", { table: "mine" }]
       }
       const calls = Array.from({ length: 200 }, (_, n) => {

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import {
   answerOf,
   authorizeQuery,
@@ -54,6 +55,29 @@ layer(serviceLayer(), { excludeTestServices: true })("A request to /authorize", 
         assertPage(yield* openAuthorize(query), text)
         assertPage(yield* openAuthorize(query, cookie), text)
       }
+    })
+  )
+
+  it.effect("31 leads nowhere that may not be registered any more, whatever an older release let in", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const client = yield* newClient({ redirect_uris: [callback, "https://c.test/cb"] })
+      const older = "search-ms:query=x"
+      yield* sql`
+        UPDATE oauth_clients
+        SET metadata = replace(metadata, 'https://c.test/cb', ${older})
+        WHERE client_id = ${client.client_id}
+      `
+      const { cookie } = yield* newPerson
+      for (const query of [
+        authorizeQuery(client, challenge, { redirect_uri: older }),
+        authorizeQuery(client, challenge, { redirect_uri: older, response_type: "token" })
+      ]) {
+        const page = yield* openAuthorize(query, cookie)
+        assertPage(page, "redirect_uri is not one of those")
+        assert.notInclude(page.text, older)
+      }
+      assert.strictEqual((yield* openAuthorize(authorizeQuery(client, challenge), cookie)).status, 200)
     })
   )
 

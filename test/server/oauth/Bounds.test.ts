@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import { Connections } from "../../../src/server/oauth/Connections.ts"
+import { Grants } from "../../../src/server/oauth/Grants.ts"
 import { callMcp, connect, newClient, newPerson } from "../../support/OAuth.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { known, minimal, registered } from "./Registering.ts"
@@ -84,7 +84,7 @@ layer(serviceLayer(), { excludeTestServices: true })("What is kept of clients", 
   it.effect("35 is a connection that is refreshed at the moment when it would be removed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const connections = yield* Connections
+      const connections = yield* Grants
       const [person, client] = [yield* newPerson, yield* newClient()]
       const { access_token } = yield* connect(person, client)
       const moveEnd = (end: string) => sql`

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { SignInThrottle, type HourlyLimit } from "../../../src/server/accounts/SignInThrottle.ts"
 import { ClientDocuments } from "../../../src/server/oauth/ClientDocuments.ts"
 import { Clients } from "../../../src/server/oauth/Clients.ts"
-import { DocumentFetcher } from "../../../src/server/oauth/DocumentFetcher.ts"
+import { DocumentFetcher } from "../../../src/server/oauth/ClientDocuments.ts"
 import { claudeCode, Documents, DocumentsLayer, type FixtureAnswer } from "../../support/Documents.ts"
 import { settingsLayer } from "../../support/SignInServices.ts"
 import { servicesLayer } from "../../support/TestService.ts"
@@ -101,15 +101,15 @@ layer(servicesLayer(), { excludeTestServices: true })("Client documents", (it) =
         assert.include(yield* unusable(`type-${contentType}`, { document, contentType }), "application/json")
       }
       for (const [index, text] of ["", "<html>", "[]", "null", '{"client_id":1,"client_id":2}', "{}x"].entries()) {
-        assert.include(yield* unusable(`text-${index}`, { document: text }), "no JSON object")
+        assert.include(yield* unusable(`text-${index}`, { document: text }), "not a JSON object")
       }
-      for (const reason of ["it did not come within 5 seconds", "its host is not on the public internet"]) {
+      for (const reason of ["it did not arrive within 5 seconds", "its host is not on the public internet"]) {
         assert.include(yield* unusable(`failed-${reason.length}`, reason), reason)
       }
     })
   )
 
-  it.effect("30 are not fetched from what is no complete https address with a path", () =>
+  it.effect("30 are not fetched from anything but a complete https URL with a path", () =>
     Effect.gen(function* () {
       const { fetched } = yield* Documents
       const before = fetched.length
@@ -119,10 +119,10 @@ layer(servicesLayer(), { excludeTestServices: true })("Client documents", (it) =
         ["https://c.test", "normal form"],
         ["https://c.test/", "a path"],
         ["https://c.test/?a=b", "a path"],
-        ["https://c.test/client.json#", "no fragment"],
-        ["https://c.test/client.json#a", "no fragment"],
-        ["https://ada@c.test/client.json", "no user name"],
-        ["https://ada:pw@c.test/client.json", "no user name"],
+        ["https://c.test/client.json#", "not have a fragment"],
+        ["https://c.test/client.json#a", "not have a fragment"],
+        ["https://ada@c.test/client.json", "not have a user name"],
+        ["https://ada:pw@c.test/client.json", "not have a user name"],
         ["https://@c.test/client.json", "normal form"],
         ["https://c.test/../client.json", "normal form"],
         ["https://c.test/a/./client.json", "normal form"],
@@ -166,7 +166,7 @@ layer(servicesLayer({ CIMD: "off" }), { excludeTestServices: true })("Client doc
     Effect.gen(function* () {
       const { fetched } = yield* Documents
       const clients = yield* Clients
-      assert.include(yield* unknown(claudeCode.client_id), "takes no addresses for client ids")
+      assert.include(yield* unknown(claudeCode.client_id), "does not accept URLs as client ids")
       const given = { clientId: claudeCode.client_id, secret: undefined }
       assert.isTrue(Result.isFailure(yield* Effect.result(clients.authenticate(given))))
       assert.deepStrictEqual(fetched, [])
@@ -199,7 +199,7 @@ const onTestClock = (fetcher: Layer.Layer<DocumentFetcher | Documents> = Documen
   const throttle = Layer.mock(SignInThrottle, {
     spend: (limits) => Effect.sync(() => void spent.push(...limits))
   })
-  const documents = Layer.fresh(ClientDocuments.layerNoDeps).pipe(
+  const documents = Layer.fresh(Layer.effect(ClientDocuments, ClientDocuments.make)).pipe(
     Layer.provide([throttle, settingsLayer()]),
     Layer.provideMerge(Layer.fresh(fetcher))
   )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isPublicAddress } from "../../../src/server/oauth/PublicAddress.ts"
+import { isPublicAddress } from "../../../src/server/oauth/SafeFetch.ts"
 
 describe("Public addresses", () => {
   it.effect("30 are those of nobody's own network", () =>
@@ -74,6 +74,7 @@ describe("Public addresses", () => {
         "5f00::1",
         "4000::1",
         "::127.0.0.1",
+        "::8.8.8.8",
         "::ffff:127.0.0.1",
         "::ffff:7f00:1",
         "::ffff:169.254.169.254",

@@ -5,7 +5,7 @@ import {
   maxUriLength,
   redirectFault,
   registeredRedirect
-} from "../../../src/server/oauth/RedirectUris.ts"
+} from "../../../src/server/oauth/ClientMetadata.ts"
 
 const accepted = [
   "https://c.test/cb",
@@ -31,11 +31,11 @@ const accepted = [
 ]
 
 const refused: ReadonlyArray<readonly [uri: string, reason: string]> = [
-  ["", "no absolute URI"],
-  ["/cb", "no absolute URI"],
-  ["//c.test/cb", "no absolute URI"],
-  ["c.test/cb", "no absolute URI"],
-  ["1app://cb", "no absolute URI"],
+  ["", "not an absolute URI"],
+  ["/cb", "not an absolute URI"],
+  ["//c.test/cb", "not an absolute URI"],
+  ["c.test/cb", "not an absolute URI"],
+  ["1app://cb", "not an absolute URI"],
   ["javascript:alert(1)", "scheme javascript"],
   ["JavaScript:alert(1)", "scheme javascript"],
   [" javascript:alert(1)", "white space"],
@@ -58,7 +58,7 @@ const refused: ReadonlyArray<readonly [uri: string, reason: string]> = [
   ["http://127.1/cb", "use https"],
   ["http://2130706433/cb", "use https"],
   ["http://localhost:1@evil.test/cb", "user name"],
-  ["http://localhost:99999/cb", "no valid address"],
+  ["http://localhost:99999/cb", "not a valid URI"],
   ["https://ada@c.test/cb", "user name"],
   ["https://@c.test/cb", "user name"],
   ["cursor://ada@x/cb", "user name"],
@@ -69,18 +69,18 @@ const refused: ReadonlyArray<readonly [uri: string, reason: string]> = [
   ["https://c.test/c b", "white space"],
   ["https://c.test/cb\r\nset-cookie:a", "white space"],
   ["https://c.test/cb\n", "white space"],
-  ["https://c.test/\u0000", "no URI may have"],
-  ["https://c.test/\u202egnp", "no URI may have"],
-  ['https://c.test/"><b>', "no URI may have"],
-  ["https://", "no valid address"],
-  ["https:///c.test/cb", "no valid address"],
-  ["https:c.test/cb", "no valid address"],
-  ["https://c.test:port/cb", "no valid address"],
-  ["cursor://[", "no valid address"],
-  ["cursor://[::1", "no valid address"],
-  ["cursor://x:99999/cb", "no valid address"],
-  ["cursor:", "names nothing"],
-  ["cursor://", "names nothing"],
+  ["https://c.test/\u0000", "not allowed in URIs"],
+  ["https://c.test/\u202egnp", "not allowed in URIs"],
+  ['https://c.test/"><b>', "not allowed in URIs"],
+  ["https://", "not a valid URI"],
+  ["https:///c.test/cb", "not a valid URI"],
+  ["https:c.test/cb", "not a valid URI"],
+  ["https://c.test:port/cb", "not a valid URI"],
+  ["cursor://[", "not a valid URI"],
+  ["cursor://[::1", "not a valid URI"],
+  ["cursor://x:99999/cb", "not a valid URI"],
+  ["cursor:", "nothing after its scheme"],
+  ["cursor://", "nothing after its scheme"],
   [`https://c.test/${"a".repeat(maxUriLength)}`, "more than 2000 characters"]
 ]
 

@@ -3,10 +3,9 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Clients } from "../../../src/server/oauth/Clients.ts"
 import { ClientDocuments } from "../../../src/server/oauth/ClientDocuments.ts"
-import { ClientsRepo } from "../../../src/server/oauth/ClientsRepo.ts"
 import { SignInThrottle } from "../../../src/server/accounts/SignInThrottle.ts"
 import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
-import { Tokens } from "../../../src/server/Tokens.ts"
+import { Tokens } from "../../../src/server/accounts/Tokens.ts"
 import { setClock } from "../../support/Database.ts"
 import { secondPool } from "../../support/SignInServices.ts"
 import { serviceLayer } from "../../support/TestService.ts"
@@ -190,13 +189,8 @@ layer(serviceLayer(), { excludeTestServices: true })("Registration", (it) => {
     Effect.gen(function* () {
       const { client_id, client_secret } = yield* registered({ ...minimal, client_name: "Kept" })
       const pool = yield* secondPool
-      const other = Layer.fresh(Clients.layerNoDeps).pipe(
-        Layer.provide([
-          Layer.fresh(ClientsRepo.layer),
-          Layer.fresh(ClientDocuments.layer),
-          Layer.fresh(SignInThrottle.layer),
-          Tokens.layer
-        ]),
+      const other = Layer.fresh(Layer.effect(Clients, Clients.make)).pipe(
+        Layer.provide([Layer.fresh(ClientDocuments.layer), Layer.fresh(SignInThrottle.layer), Tokens.layer]),
         Layer.provide(pool)
       )
       yield* Effect.gen(function* () {

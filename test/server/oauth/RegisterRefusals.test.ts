@@ -23,7 +23,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Refused registrations", (i
       }
       assert.include(
         yield* refusal({ redirect_uris: ["http://192.168.1.2/cb"] }, "invalid_redirect_uri"),
-        "http://192.168.1.2/cb uses http, which is for localhost, 127.0.0.1 and [::1] alone: use https."
+        "http://192.168.1.2/cb uses http, which is only allowed for localhost, 127.0.0.1 and [::1]: use https."
       )
     })
   )
@@ -43,7 +43,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Refused registrations", (i
     })
   )
 
-  it.effect("29 refuses bodies that are no JSON object", () =>
+  it.effect("29 refuses bodies that are not a JSON object", () =>
     Effect.gen(function* () {
       for (const body of ["", "{", "[]", "null", '"a"', "{}x", '{"redirect_uris":[],"redirect_uris":[]}']) {
         yield* refusal(body, "invalid_client_metadata")

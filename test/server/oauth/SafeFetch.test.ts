@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import type { FetchFailed } from "../../../src/server/oauth/DocumentFetcher.ts"
+import type { FetchFailed } from "../../../src/server/oauth/ClientDocuments.ts"
 import { makeSafeFetch, type SafeFetchOptions } from "../../../src/server/oauth/SafeFetch.ts"
 import { makeCertificate } from "../../support/Certificate.ts"
 
@@ -125,7 +125,7 @@ describe("Safe fetching", () => {
       const ask = (name: string) => reasonOf(fetcher.fetch(new URL(`https://${name}/a`), 100))
       const slow = yield* Effect.forkChild(Effect.all([ask("a.example"), ask("b.example")], { concurrency: 2 }))
       assert.strictEqual(yield* ask("quick.example"), notPublic)
-      assert.deepStrictEqual(yield* Fiber.join(slow), Array(2).fill("it did not come within 0.5 seconds"))
+      assert.deepStrictEqual(yield* Fiber.join(slow), Array(2).fill("it did not arrive within 0.5 seconds"))
       assert.deepStrictEqual(
         signals.map(({ aborted }) => aborted),
         [true, true]
@@ -144,11 +144,11 @@ describe("Safe fetching", () => {
   it.effect("30 asks no other port, no other protocol, and with no name and password", () =>
     Effect.gen(function* () {
       for (const [address, reason] of [
-        [`https://${host}:8443/a`, "its address names another port than 443"],
-        [`https://${host}:22/a`, "its address names another port than 443"],
-        [`http://${host}/a`, "its address is not https"],
-        [`file:///etc/passwd`, "its address is not https"],
-        [`https://ada:pw@${host}/a`, "its address holds a user name"]
+        [`https://${host}:8443/a`, "its URL has a port other than 443"],
+        [`https://${host}:22/a`, "its URL has a port other than 443"],
+        [`http://${host}/a`, "its URL is not https"],
+        [`file:///etc/passwd`, "its URL is not https"],
+        [`https://ada:pw@${host}/a`, "its URL has a user name"]
       ] as const) {
         assert.deepStrictEqual(yield* refusedAt(address, ["8.8.8.8"]), { reason, asked: [] })
       }
@@ -260,7 +260,7 @@ describe("Safe fetching", () => {
           },
           { patience: 300 }
         )
-        assert.strictEqual(yield* reasonOf(fetch()), "it did not come within 0.3 seconds")
+        assert.strictEqual(yield* reasonOf(fetch()), "it did not arrive within 0.3 seconds")
         yield* Deferred.await(hungUp)
       })
     )
@@ -269,7 +269,7 @@ describe("Safe fetching", () => {
   it.live("30 waits only so long for a name server", () =>
     Effect.gen(function* () {
       const fetcher = makeSafeFetch({ resolve: () => new Promise(() => undefined), patience: 20 })
-      assert.include(yield* reasonOf(fetcher.fetch(new URL(`https://${host}/a`), 100)), "did not come within")
+      assert.include(yield* reasonOf(fetcher.fetch(new URL(`https://${host}/a`), 100)), "did not arrive within")
     })
   )
 

@@ -36,7 +36,7 @@ it.live("37 P21 keeps no token, code, secret or session in the database, and tel
       yield* refresh(client, tokens.refresh_token, { client_secret })
       yield* postForm("/revoke", { client_id: client.client_id, client_secret, token: next.access_token })
       yield* connect(person, yield* newClient())
-      const begun = yield* postForm("/sign-in/email", { return_to: "/connections", email: "ada@example.com" })
+      const begun = yield* postForm("/sign-in/email", { return_to: "/apps", email: "ada@example.com" })
       const mail = yield* (yield* Outbox).next
       const attempt = /=([\w-]{43})/.exec(begun.headers.get("set-cookie") ?? "")![1]!
       return {

@@ -74,8 +74,8 @@ layer(serviceLayer(), { excludeTestServices: true })("OAuth over two instances",
       const query = authorizeQuery(client, pkce().challenge)
       assert.strictEqual((yield* there(decide(person, query))).status, 303)
       const { cookie } = person
-      const page = yield* request("GET", "/connections", { headers: { cookie } })
-      yield* postForm("/sign-out", { proof: hiddenField(page, "proof") }, { cookie })
+      const page = yield* request("GET", "/account", { headers: { cookie } })
+      yield* postForm("/sign-out", { proof: hiddenField(page, "proof") }, { cookie, "sec-fetch-site": "same-origin" })
       assert.include((yield* there(openAuthorize(query, cookie))).text, 'name="email"')
     })
   )

@@ -1,7 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
-import { setClock } from "../../support/Database.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { assertProblem, wire } from "../wire/Wire.ts"
 import {
@@ -16,8 +15,7 @@ import {
   nextMail,
   returnTo,
   session,
-  signedInAs,
-  wrong
+  signedInAs
 } from "./Visitor.ts"
 
 layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://127.0.0.1:1" }), {
@@ -29,7 +27,7 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
       const { code, email, to, visitor } = yield* begun()
       assert.strictEqual(to, email)
       const page = yield* visitor.get("/sign-in/code")
-      assertPage(page, 200, `<strong>${email}</strong>`, "the code of the newest counts")
+      assertPage(page, 200, `<strong>${email}</strong>`, "use the newest")
       assert.match(page.text, /<input id="sign-in-code"[^>]* inputmode="numeric" autocomplete="one-time-code" pattern=/)
       assertSeeOther(yield* visitor.post("/sign-in/code", { code }), returnTo)
       assert.strictEqual(yield* signedInAs(visitor), email)
@@ -93,76 +91,12 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
     })
   )
 
-  it.effect("says how many tries are left, and after the fifth how to begin again", () =>
-    Effect.gen(function* () {
-      const { code, email, token, visitor } = yield* begun()
-      for (const left of ["4 tries are", "3 tries are", "2 tries are", "1 try is"]) {
-        const step = Number(left[0])
-        const page = yield* visitor.post("/sign-in/code", { code: wrong(code, step) })
-        assertPage(
-          page,
-          401,
-          `${left} left`,
-          email,
-          'aria-describedby="sign-in-code-fault sign-in-code-hint" aria-invalid="true"'
-        )
-        assert.strictEqual(fieldOf(page, "return_to"), returnTo)
-      }
-      for (const typed of [wrong(code), code]) {
-        const over = yield* visitor.post("/sign-in/code", { code: typed })
-        assertPage(over, 401, "This code is over", `Mail a new code to ${email}`)
-        assert.strictEqual(fieldOf(over, "return_to"), returnTo)
-        assert.strictEqual(fieldOf(over, "email"), email)
-      }
-      assertPage(yield* newVisitor().get(`/sign-in?token=${token}`), 401, "spent or expired")
-      assert.isFalse(visitor.cookies.has(session))
-    })
-  )
-
-  it.effect("gives 20 wrong codes that come at once five tries", () =>
-    Effect.gen(function* () {
-      const { code, visitor } = yield* begun()
-      const pages = yield* Effect.all(
-        Array.from({ length: 20 }, (_, step) => visitor.post("/sign-in/code", { code: wrong(code, step + 1) })),
-        { concurrency: "unbounded" }
-      )
-      for (const page of pages) assert.strictEqual(page.status, 401)
-      assertPage(yield* visitor.post("/sign-in/code", { code }), 401, "This code is over")
-      assert.isFalse(visitor.cookies.has(session))
-    })
-  )
-
-  it.effect("counts no try for what is no code, and takes spaces and dashes", () =>
-    Effect.gen(function* () {
-      const { code, visitor } = yield* begun()
-      for (const typed of ["", "12345", "abcdef", "<script>"]) {
-        const page = yield* visitor.post("/sign-in/code", { code: typed })
-        assertPage(page, 400, "six digits", "no try")
-        assert.notInclude(page.text, "<script>")
-      }
-      const spelled = `${code.slice(0, 3)} - ${code.slice(3)}`
-      assertSeeOther(yield* visitor.post("/sign-in/code", { code: spelled }), returnTo)
-    })
-  )
-
-  it.effect("is over with its code's minutes, and says so", () =>
-    Effect.gen(function* () {
-      yield* setClock("0 seconds")
-      const { code, email, visitor } = yield* begun()
-      yield* setClock("10 minutes 1 second")
-      assertPage(yield* visitor.get("/sign-in/code"), 401, "This code is over", email)
-      assertPage(yield* visitor.post("/sign-in/code", { code }), 401, "This code is over", email)
-      assert.isFalse(visitor.cookies.has(session))
-      yield* setClock("0 seconds")
-    })
-  )
-
   it.effect("needs the browser that began it", () =>
     Effect.gen(function* () {
       const { code } = yield* begun()
       const stranger = newVisitor()
       for (const page of [yield* stranger.get("/sign-in/code"), yield* stranger.post("/sign-in/code", { code })]) {
-        assertPage(page, 400, "no sign-in under way", 'href="/connections"')
+        assertPage(page, 400, "no sign-in in progress", 'href="/sign-in"')
       }
       for (const value of ["x", "a".repeat(43), `${"a".repeat(43)}.${"b".repeat(43)}.${code}`, "%00"]) {
         const forger = newVisitor()
@@ -173,26 +107,13 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
     })
   )
 
-  it.effect("goes by the newest mail when it is begun twice", () =>
-    Effect.gen(function* () {
-      const first = yield* begun()
-      assertSeeOther(yield* askForCode(first.visitor, first.email, "/connections"), "/sign-in/code")
-      const second = yield* nextMail
-      if (first.code !== second.code) {
-        const refused = yield* first.visitor.post("/sign-in/code", { code: first.code })
-        assertPage(refused, 401, "not the code of the newest mail")
-      }
-      assertSeeOther(yield* first.visitor.post("/sign-in/code", { code: second.code }), "/connections")
-    })
-  )
-
   it.effect("asks again for what is no address, and keeps what was typed", () =>
     Effect.gen(function* () {
       const sent = (yield* (yield* Outbox).sent).length
       for (const email of ["", "ada", "a@b@example.com", "a@example.com, b@example.com", '"><script>x</script>']) {
         const visitor = newVisitor()
         const page = yield* askForCode(visitor, email)
-        assertPage(page, 400, "one plain e-mail address", 'id="email-fault"')
+        assertPage(page, 400, "one plain email address", 'id="email-fault"')
         assert.strictEqual(fieldOf(page, "email"), email)
         assert.strictEqual(fieldOf(page, "return_to"), returnTo)
         assert.notInclude(page.text, "<script>x")
@@ -202,7 +123,7 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
     })
   )
 
-  it.effect("leads back to a client's request or to the connections, and nowhere else", () =>
+  it.effect("leads back to a client's request or to a page of the account, and nowhere else", () =>
     Effect.gen(function* () {
       const sent = (yield* (yield* Outbox).sent).length
       const traps = [
@@ -220,22 +141,22 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
         "/authorize?a\r\nset-cookie: x=y",
         "/authorize?a\0",
         "/authorize?é",
-        "/connections/",
-        "/connections?x",
-        "/connections\n",
+        "/apps\\x",
+        "/appsx",
+        "/apps\n",
         "javascript:alert(1)",
         `/authorize?${"a".repeat(16_384)}`
       ]
       for (const trap of traps) {
         const page = yield* askForCode(newVisitor(), newEmail(), trap)
-        assertPage(page, 400, "leads nowhere", 'href="/connections"')
+        assertPage(page, 400, "has no destination", 'href="/sign-in"')
         assert.notInclude(page.text, "evil")
       }
       assert.strictEqual((yield* (yield* Outbox).sent).length, sent)
       const ofLength = (length: number) => `/authorize?${"%".repeat(length - "/authorize?".length)}`
       assertSeeOther(yield* askForCode(newVisitor(), newEmail(), ofLength(16_384)), "/sign-in/code")
       yield* nextMail
-      for (const to of ["/connections", ofLength(15_000)]) {
+      for (const to of ["/apps", "/apps?x=y", "/account", ofLength(15_000)]) {
         const visitor = newVisitor()
         assertSeeOther(yield* askForCode(visitor, newEmail(), to), "/sign-in/code")
         const { code } = yield* nextMail
@@ -274,7 +195,7 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
       for (const path of ["/sign-in/email", "/sign-in/code"]) {
         for (const [status, body, type] of cases) {
           const answer = yield* wire("POST", path, { body, headers: { "content-type": type } })
-          assertPage(answer, status, "could not be read", 'href="/connections"')
+          assertPage(answer, status, "could not be read", 'href="/sign-in"')
         }
       }
       assertPage(yield* visitor.get("/sign-in/code"), 200)

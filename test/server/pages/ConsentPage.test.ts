@@ -4,15 +4,17 @@ import { authorizeErrorPage, consentPage, type ConsentInput } from "../../../src
 const hostile = "\"'><script>alert(1)</script>&"
 
 const consent = (changes: Partial<ConsentInput> = {}): string =>
-  consentPage({
-    query: "client_id=a&state=b",
-    proof: "pr00f",
-    client: { name: "Claude", isLoopbackOnly: false },
-    returnsTo: "claude.ai",
-    email: "ada@example.com",
-    tables: ["notes", "tasks"],
-    ...changes
-  })
+  String(
+    consentPage({
+      query: "client_id=a&state=b",
+      proof: "pr00f",
+      client: { name: "Claude", isLoopbackOnly: false },
+      returnsTo: "claude.ai",
+      email: "ada@example.com",
+      tables: ["notes", "tasks"],
+      ...changes
+    })
+  )
 
 const named = (name: string): string => consent({ client: { name, isLoopbackOnly: false } })
 const heading = (html: string): string => /<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? ""
@@ -33,7 +35,7 @@ const all = {
     fault: hostile,
     chosen: { access: "tables", tables: [hostile], otherTables: hostile }
   }),
-  error: authorizeErrorPage({ title: hostile, detail: hostile, advice: hostile })
+  error: String(authorizeErrorPage({ title: hostile, detail: hostile, advice: hostile }))
 }
 
 describe("Consent page", () => {
@@ -49,7 +51,7 @@ describe("Consent page", () => {
   it("asks in its heading whether the app may use the account, and says that the name was not checked", () => {
     const html = consent()
     assert.match(heading(html), /“<bdi>Claude<\/bdi>”<\/span> wants to use your Agent Memory$/)
-    assert.include(html, "That is what the app calls itself. Nobody has checked it.")
+    assert.include(html, "This is what the app calls itself. The name has not been verified.")
     assert.include(html, "ada@example.com")
   })
 
@@ -123,7 +125,7 @@ describe("Consent page", () => {
       fault: "Choose at least one table.",
       chosen: { access: "tables", tables: ["tasks", "gone"], otherTables: "9bad" }
     })
-    assert.include(html, '<p class="fault" id="consent-fault" role="alert">Choose at least one table.</p>')
+    assert.include(html, '<p class="form-fault" id="consent-fault" role="alert">Choose at least one table.</p>')
     assert.match(html, /<fieldset[^>]* aria-describedby="consent-fault"/)
     assert.deepStrictEqual(checked(html), ["tables", "tasks", "gone"])
     assert.deepStrictEqual(controls(html, / name="other_tables"/).map(valueOf), ["9bad"])
@@ -131,7 +133,9 @@ describe("Consent page", () => {
   })
 
   it("on an error tells what to do first, and the detail for the app's developer last", () => {
-    const html = authorizeErrorPage({ title: "Unknown app", detail: "client_id: unknown", advice: "Start again." })
+    const html = String(
+      authorizeErrorPage({ title: "Unknown app", detail: "client_id: unknown", advice: "Start again." })
+    )
     assert.strictEqual(heading(html), "Unknown app")
     assert.match(html, /Start again\..*Nothing was allowed.*small[^>]*>For the app’s developer: client_id: unknown</s)
     assert.notInclude(html, "<form")

@@ -2,7 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Email } from "../../../src/domain/Account.ts"
-import { Owners } from "../../../src/server/accounts/Owners.ts"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
+import { Accounts } from "../../../src/server/accounts/Accounts.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { setClock } from "../../support/Database.ts"
@@ -28,7 +29,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("A service on https
         const refused = yield* request("POST", "/auth/magic-link", { body, headers: { "sec-fetch-site": site } })
         assert.strictEqual(refused.status, 400)
         assert.strictEqual(bodyOf(refused)["code"], "invalid_request")
-        const message = "must be same-origin where a browser sends it"
+        const message = "must be same-origin if a browser sends it"
         assert.deepStrictEqual(bodyOf(refused)["errors"], [{ parameter: "sec-fetch-site", message }])
       }
       assert.lengthOf(yield* (yield* Outbox).sent, 0)
@@ -54,7 +55,7 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("A service on https
 
   it.effect("says of every page which characters it is written in", () =>
     Effect.gen(function* () {
-      for (const path of ["/", "/docs", "/sign-in", "/sign-in/code", "/connections", "/authorize", "/view/x"]) {
+      for (const path of ["/", "/docs", "/sign-in?token=x", "/sign-in/code", "/sign-in", "/authorize", "/view/x"]) {
         const { headers } = yield* request("GET", path, { headers: { accept: "text/html" } })
         assert.strictEqual(headers.get("content-type"), "text/html; charset=utf-8", path)
       }
@@ -65,9 +66,9 @@ layer(serviceLayer(publicly), { excludeTestServices: true })("A service on https
 layer(serviceLayer(), { excludeTestServices: true })("An account's owner", (it) => {
   it.effect("gets a mail when a key is made with another one, whose name can be no link there", () =>
     Effect.gen(function* () {
-      const owners = yield* Effect.provide(Owners, Owners.layer)
-      const accountId = yield* owners.accountOf(Email.make("ada@example.com"))
-      const { api_key } = yield* (yield* Keys).create(accountId, "first")
+      const accounts = yield* Accounts
+      const accountId = yield* accounts.findOrCreate(Email.make("ada@example.com"))
+      const { api_key } = yield* (yield* Keys).create(wholeAccount(accountId), "first")
       const made = yield* request("POST", "/v1/_keys", {
         key: api_key,
         body: JSON.stringify({ name: "shop http://evil.example/x <b>" })
@@ -90,7 +91,7 @@ layer(serviceLayer(), { excludeTestServices: true })("An account's owner", (it) 
       const mail = yield* outbox.next
       assert.strictEqual(mail.to, "bea@example.com")
       assert.include(mail.text, 'An app named "Wombat" was connected')
-      assert.include(mail.text, "http://localhost:3000/connections")
+      assert.include(mail.text, "http://localhost:3000/apps")
     })
   )
 
@@ -138,7 +139,7 @@ layer(serviceLayer(), { excludeTestServices: true })("An account's owner", (it) 
         20
       )
       const summary = told.find(({ subject }) => subject === "More apps connected to your Agent Memory")
-      assert.include(summary?.text, "http://localhost:3000/connections")
+      assert.include(summary?.text, "http://localhost:3000/apps")
       assert.lengthOf(yield* outbox.sent, 42)
     })
   )

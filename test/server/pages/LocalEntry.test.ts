@@ -43,7 +43,7 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: 60_000 })("The addre
     Effect.gen(function* () {
       const secret = yield* localSecret
       const visitor = newVisitor()
-      for (const path of [`/docs?local=${secret}`, `/sign-in?local=${secret}`, `/connections?local=${secret}`]) {
+      for (const path of [`/docs?local=${secret}`, `/sign-in?local=${secret}`, `/apps?local=${secret}`]) {
         yield* visitor.get(path)
       }
       assert.isEmpty(visitor.set)
@@ -74,7 +74,7 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: 60_000 })("The addre
       ] as const) {
         const { text } = yield* wire("GET", path)
         assert.include(text, said)
-        assert.match(text, /prints (?:it|mails|the mail) in (?:its|the) terminal/, path)
+        assert.match(text, /prints (?:it|mail|the mail|the code) in (?:its|the) terminal/, path)
       }
     })
   )

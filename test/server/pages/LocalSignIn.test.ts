@@ -19,17 +19,17 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
     Effect.gen(function* () {
       const local = yield* owner
       const visitor = newVisitor()
-      const answer = yield* askForCode(visitor, newEmail(), "/connections", local)
+      const answer = yield* askForCode(visitor, newEmail(), "/apps", local)
       assert.strictEqual(answer.headers["location"], "/sign-in/code")
       const { code, token } = yield* nextMail
       const page = yield* visitor.get("/sign-in/code", local)
-      assert.include(page.text, "This service sends no mail")
+      assert.include(page.text, "sends no mail")
       assert.include(page.text, `<code>${code}</code>`)
       assert.include(page.text, `href="http://localhost:4321/sign-in?token=${token}"`)
       const typed = yield* visitor.post("/sign-in/code", { code: "1" }, local)
       assert.include(typed.text, `<code>${code}</code>`)
       const signedIn = yield* visitor.post("/sign-in/code", { code }, local)
-      assert.strictEqual(signedIn.headers["location"], "/connections")
+      assert.strictEqual(signedIn.headers["location"], "/apps")
       assert.deepStrictEqual([...visitor.cookies.keys()], ["agent_memory_session"])
     })
   )
@@ -38,7 +38,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
     Effect.gen(function* () {
       const local = yield* owner
       const visitor = newVisitor()
-      yield* askForCode(visitor, newEmail(), "/connections", local)
+      yield* askForCode(visitor, newEmail(), "/apps", local)
       yield* visitor.post("/sign-in/code", { code: (yield* nextMail).code }, local)
       const lines = visitor.set.map((line) => line.replace(/=[^;]{20,}?;/, "=…;").replace(/; Expires=[^;]*/i, ""))
       assert.sameMembers(lines, [
@@ -55,7 +55,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
         const local = yield* owner
         const visitor = newVisitor()
         const forwarded = { ...local, [name]: "127.0.0.1" }
-        yield* askForCode(visitor, newEmail(), "/connections", forwarded)
+        yield* askForCode(visitor, newEmail(), "/apps", forwarded)
         const { code, token } = yield* nextMail
         const cookie = visitor.cookies.get("agent_memory_sign_in")!
         assert.match(cookie, /^[\w-]{43}$/)
@@ -67,7 +67,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
           yield* direct.get("/sign-in/code", forwarded),
           yield* direct.post("/sign-in/code", { code: "" }, forwarded)
         ]) {
-          assert.include(page.text, "Type the code from the mail")
+          assert.include(page.text, "Enter the code")
           assert.notInclude(page.text, code)
           assert.notInclude(page.text, token)
         }
@@ -81,7 +81,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
       const wrong = { ...here, "x-local-secret": `${yield* localSecret}x` }
       for (const headers of [here, wrong]) {
         const visitor = newVisitor()
-        yield* askForCode(visitor, newEmail(), "/connections", headers)
+        yield* askForCode(visitor, newEmail(), "/apps", headers)
         const { code, token } = yield* nextMail
         const cookie = visitor.cookies.get("agent_memory_sign_in")!
         assert.match(cookie, /^[\w-]{43}$/)
@@ -109,7 +109,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
       const visitor = newVisitor()
       const entered = yield* visitor.get(`/?local=${yield* localSecret}`, here)
       assert.strictEqual(entered.status, 303)
-      yield* askForCode(visitor, newEmail(), "/connections", here)
+      yield* askForCode(visitor, newEmail(), "/apps", here)
       const { code } = yield* nextMail
       assert.include((yield* visitor.get("/sign-in/code", here)).text, `<code>${code}</code>`)
     })
@@ -120,10 +120,10 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
       Effect.gen(function* () {
         const local = yield* owner
         const visitor = newVisitor()
-        yield* askForCode(visitor, newEmail(), "/connections", local)
+        yield* askForCode(visitor, newEmail(), "/apps", local)
         const { code, token } = yield* nextMail
         const answers = [
-          yield* askForCode(visitor, newEmail(), "/connections", { ...local, host }),
+          yield* askForCode(visitor, newEmail(), "/apps", { ...local, host }),
           yield* visitor.get("/sign-in/code", { ...local, host }),
           yield* visitor.post("/sign-in/code", { code }, { ...local, host }),
           yield* visitor.get(`/sign-in?token=${token}`, { ...local, host }),
@@ -148,7 +148,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", SMTP_URL: "smtp://127.0.
     Effect.gen(function* () {
       const local = yield* owner
       const visitor = newVisitor()
-      yield* askForCode(visitor, newEmail(), "/connections", local)
+      yield* askForCode(visitor, newEmail(), "/apps", local)
       const { code, token } = yield* nextMail
       visitor.cookies.set(
         "agent_memory_sign_in",

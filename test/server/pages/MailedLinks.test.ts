@@ -3,7 +3,17 @@ import { Effect } from "effect"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { assertProblem, jsonOf, wire } from "../wire/Wire.ts"
-import { assertPage, assertSeeOther, begun, newEmail, newVisitor, returnTo } from "./Visitor.ts"
+import {
+  askForCode,
+  assertPage,
+  assertSeeOther,
+  begun,
+  fieldOf,
+  newEmail,
+  newVisitor,
+  nextMail,
+  returnTo
+} from "./Visitor.ts"
 
 const mailedLink = Effect.fnUntraced(function* (email: string) {
   yield* wire("POST", "/auth/magic-link", { body: JSON.stringify({ email }) })
@@ -24,11 +34,21 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
       const newer = yield* mailedLink(email)
       assertProblem(yield* verify(older), 401, "invalid_token")
       const visitor = newVisitor()
-      assertPage(yield* visitor.get(`/sign-in?token=${older}`), 401, "A newer link was mailed")
-      assertPage(yield* visitor.post("/sign-in", { token: older }), 401, "A newer link was mailed")
+      assertPage(yield* visitor.get(`/sign-in?token=${older}`), 401, "There is a newer link")
+      assertPage(yield* visitor.post("/sign-in", { token: older }), 401, "There is a newer link")
       assert.strictEqual((yield* verify(others)).status, 200)
       assert.strictEqual((yield* verify(newer)).status, 200)
-      assertPage(yield* visitor.get(`/sign-in?token=${newer}`), 401, "This link is spent or expired")
+      assertPage(yield* visitor.get(`/sign-in?token=${newer}`), 401, "This link has expired or was used already")
+    })
+  )
+
+  it.effect("that was used before a newer one was mailed is spent, not replaced", () =>
+    Effect.gen(function* () {
+      const email = newEmail()
+      const used = yield* mailedLink(email)
+      assert.strictEqual((yield* verify(used)).status, 200)
+      yield* mailedLink(email)
+      assertPage(yield* newVisitor().get(`/sign-in?token=${used}`), 401, "This link has expired or was used already")
     })
   )
 
@@ -38,7 +58,7 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
       const newer = yield* begun(older.email)
       assertPage(yield* older.visitor.get("/sign-in/code"), 401, "A newer mail was sent")
       assertPage(yield* older.visitor.post("/sign-in/code", { code: older.code }), 401, "A newer mail was sent")
-      assertPage(yield* older.visitor.get(`/sign-in?token=${older.token}`), 401, "A newer link was mailed")
+      assertPage(yield* older.visitor.get(`/sign-in?token=${older.token}`), 401, "There is a newer link")
       assertSeeOther(yield* newer.visitor.post("/sign-in/code", { code: newer.code }), returnTo)
     })
   )
@@ -74,6 +94,24 @@ layer(serviceLayer({ BASE_URL: "https://memory.example.com", SMTP_URL: "smtp://1
         const posted = yield* mailedLink(newEmail())
         assertPage(yield* newVisitor().post("/sign-in", { token: spoil(posted) }), 200, "svc_live_")
       }
+    })
+  )
+
+  it.effect("is missed by nobody who types the page's address to sign in", () =>
+    Effect.gen(function* () {
+      const visitor = newVisitor()
+      for (const [path, to] of [
+        ["/sign-in", "/tables"],
+        ["/sign-in?return_to=//evil.test", "/tables"],
+        ["/sign-in?return_to=/account", "/account"]
+      ] as const) {
+        const page = yield* visitor.get(path)
+        assertPage(page, 200, "Email address")
+        assert.strictEqual(fieldOf(page, "return_to"), to)
+      }
+      assertSeeOther(yield* askForCode(visitor, newEmail(), "/account"), "/sign-in/code")
+      assertSeeOther(yield* visitor.post("/sign-in/code", { code: (yield* nextMail).code }), "/account")
+      assertSeeOther(yield* visitor.get("/sign-in?return_to=/apps"), "/apps")
     })
   )
 

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { SignInLinks } from "../../../src/server/accounts/SignInLinks.ts"
 import { request, serviceLayer } from "../../support/TestService.ts"
 
 const form = { "content-type": "application/x-www-form-urlencoded" }
@@ -10,8 +10,8 @@ layer(serviceLayer({ LIMIT_VERIFIES_PER_IP_PER_HOUR: "1" }), { excludeTestServic
   (it) => {
     it.effect("of whoever signs in too often is a page too, keeps the link, and says when to come back", () =>
       Effect.gen(function* () {
-        const accounts = yield* Accounts
-        const { token } = yield* accounts.requestLink({ email: "ada@example.com" as never, ip: "10.0.0.1" })
+        const accounts = yield* SignInLinks
+        const { token } = yield* accounts.send({ email: "ada@example.com" as never, ip: "10.0.0.1" })
         yield* request("POST", "/sign-in", { body: `token=${"a".repeat(43)}`, headers: form })
         const refused = yield* request("POST", "/sign-in", { body: `token=${token}`, headers: form })
         assert.strictEqual(refused.status, 429)

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs"
 import { promisify } from "node:util"
 import { curlOf, fetchOf } from "../../../src/server/pages/docs/Examples.ts"
 import { groups } from "../../../src/server/pages/docs/OpenApi.ts"
-import { explanations } from "../../../src/server/pages/docs/Explanations.ts"
-import { sitePaths } from "../../../src/server/pages/site/SitePaths.ts"
+import { explanations } from "../../../src/server/pages/docs/ErrorsPage.ts"
+import { sitePaths } from "../../support/SitePaths.ts"
 import { BaseUrl, bodyOf, localHeaders, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
 const run = promisify(execFile)
@@ -36,7 +36,7 @@ suite("The site", (it) => {
     Effect.gen(function* () {
       for (const path of ["/", "/llms.md"]) {
         const { text } = yield* request("GET", path)
-        assert.match(text, /Tables in an account(?:<\/th><td>|: )7\b/, path)
+        assert.match(text, /Tables per account(?:<\/th><td>|: )7\b/, path)
       }
     })
   )
@@ -47,6 +47,24 @@ suite("The site", (it) => {
         const { text } = yield* request("GET", path, { headers: { "x-forwarded-host": "evil.example" } })
         assert.notInclude(text, "evil.example", path)
       }
+    })
+  )
+
+  it.effect("says on a page that there is nothing at an address, and to programs as a problem", () =>
+    Effect.gen(function* () {
+      for (const path of ["/nothing", "/docs/nothing", "/v1", "/a;b"]) {
+        const page = yield* request("GET", path, { headers: { accept: "text/html,*/*;q=0.8" } })
+        assert.strictEqual(page.status, 404, path)
+        assert.strictEqual(page.headers.get("content-type"), "text/html; charset=utf-8", path)
+        assert.include(page.text, "<h1>Page not found</h1>", path)
+        const problem = yield* request("GET", path)
+        assert.strictEqual(problem.status, 404, path)
+        assert.strictEqual(bodyOf(problem)["code"], "not_found", path)
+      }
+      const api = yield* request("GET", "/v1/_nothing", { headers: { accept: "text/html" } })
+      assert.strictEqual(bodyOf(api)["code"], "not_found")
+      const icon = yield* request("GET", "/favicon.ico")
+      assert.strictEqual(icon.headers.get("content-type"), "image/svg+xml")
     })
   )
 

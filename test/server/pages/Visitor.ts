@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { Sessions } from "../../../src/server/accounts/Sessions.ts"
+import { Sessions } from "../../../src/server/accounts/browser/Sessions.ts"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { wire, type WireAnswer } from "../wire/Wire.ts"
 

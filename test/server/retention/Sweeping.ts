@@ -1,31 +1,31 @@
+import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Recount } from "../../../src/server/retention/Recount.ts"
-import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
-import { RowWrites, type SingleOperation } from "../../../src/server/tables/RowWrites.ts"
+import { RetentionRepo } from "../../../src/server/retention/RetentionRepo.ts"
+import { Sweeper, SweepPace } from "../../../src/server/retention/Sweeper.ts"
+import { Writes, type SingleOperation } from "../../../src/server/tables/Writes.ts"
+import { actorNow } from "../../support/Instances.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
 
 /** The services with the sweeper and the recount beside them; neither runs by itself. */
 export const retentionLayer = (variables: Record<string, string> = {}) =>
-  Layer.merge(Sweeper.layer, Recount.layer).pipe(Layer.provideMerge(servicesLayer(variables)))
+  Layer.merge(Sweeper.layer, Recount.layer).pipe(
+    Layer.provideMerge(RetentionRepo.layer),
+    Layer.provideMerge(servicesLayer(variables))
+  )
 
 /** A new account, and a function that writes to its table `notes` at the database's time. */
 export const newWriter = Effect.gen(function* () {
   const { accountId } = yield* newAccount
-  const rowWrites = yield* RowWrites
-  const sql = yield* SqlClient.SqlClient
+  const rowWrites = yield* Writes
 
   const write = Effect.fnUntraced(function* (operation: SingleOperation, idempotencyKey?: string, now?: number) {
-    const clock = yield* sql<{ now: Date }>`SELECT memory_now() AS now`
+    const actor = yield* actorNow(accountId)
     const { body } = yield* rowWrites.write(
-      {
-        accountId,
-        table: "notes",
-        changedBy: { kind: "key", id: "key", name: "test" },
-        now: now ?? clock[0]!.now.getTime(),
-        idempotencyKey
-      },
+      now === undefined ? actor : { ...actor, now: new Date(now) },
+      { table: "notes", idempotencyKey },
       operation
     )
     return JSON.parse(body.text) as { readonly id: string }
@@ -56,4 +56,16 @@ export const versionsOf = Effect.fnUntraced(function* (accountId: string) {
     SELECT version FROM versions WHERE account_id = ${accountId} ORDER BY row_id, version
   `
   return found.map((row) => row.version)
+})
+
+/** Sweeps once. */
+export const sweep = Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
+
+/** Lets a sweep take so many rows at a time, without pauses. */
+export const paced = (rows: number) => Effect.provideService(SweepPace, { rows, batches: 10_000, pages: 20, pause: 0 })
+
+/** The counters equal what they count, by the recount's own word. */
+export const assertExact = Effect.gen(function* () {
+  const { drifts } = yield* (yield* Recount).run
+  assert.deepStrictEqual(drifts, [])
 })

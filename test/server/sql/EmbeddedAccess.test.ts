@@ -14,10 +14,9 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { currentOwner } from "../../../src/server/sql/EmbeddedOwner.ts"
+import { currentOwner, removeSocketFolder, socketIn, temporaryFolder } from "../../../src/server/sql/EmbeddedAccess.ts"
 import { makeEmbedded } from "../../../src/server/sql/EmbeddedPostgres.ts"
 import { runs, waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
-import { removeSocketFolder, socketIn, temporaryFolder } from "../../../src/server/sql/EmbeddedSocket.ts"
 import { makeFolder, postmasterOf, startService } from "../../support/ServiceProcess.ts"
 
 const seconds = 60_000

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { holderOf, makeEmbedded, type EmbeddedPostgresAddress } from "../../../src/server/sql/EmbeddedPostgres.ts"
-import { runs, waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
+import { homeOf, makeEmbedded, type EmbeddedPostgresAddress } from "../../../src/server/sql/EmbeddedPostgres.ts"
+import { findHolder, runs, waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
 import { within } from "../../support/OwnTime.ts"
 
 const seconds = 60_000
@@ -16,6 +16,9 @@ const makeDataDir = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "agent-memory-test-"))),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
+
+/** The process id of the Agent Memory that uses a data directory, if any. */
+const holderOf = (dataDir: string) => Effect.flatMap(homeOf(dataDir), findHolder)
 
 const start = (dataDir: string) => makeEmbedded({ dataDir, durable: false })
 
@@ -88,6 +91,18 @@ it.effect(
     Effect.gen(function* () {
       const address = yield* makeEmbedded({ dataDir: yield* makeDataDir })
       assert.deepStrictEqual(yield* query(address, "SHOW fsync", "SHOW synchronous_commit"), [[["on"]], [["on"]]])
+    }),
+  seconds
+)
+
+it.effect(
+  "starts after a server was killed before it had noted its process",
+  () =>
+    Effect.gen(function* () {
+      const dataDir = yield* makeDataDir
+      yield* Effect.scoped(Effect.flatMap(start(dataDir), writeNote))
+      writeFileSync(join(dataDir, "postgres", "postmaster.pid"), "")
+      assert.deepStrictEqual(yield* readNotes(yield* start(dataDir)), [["kept"]])
     }),
   seconds
 )

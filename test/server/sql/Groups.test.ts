@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Array, Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Array, Cause, Deferred, Effect, Exit, Fiber, Logger, Scope } from "effect"
 import { makeGroups } from "../../../src/server/sql/Groups.ts"
 
 interface Sizes {
@@ -28,7 +28,7 @@ const heldGroups = Effect.fnUntraced(function* ({ inFlight = 1, size = 100, weig
   const untilLeft = (count: number) => Effect.repeat(Effect.yieldNow, { until: () => left.length >= count })
   const letGo = (index: number) => Deferred.succeed(gates[index]!, undefined)
   const askAll = (items: ReadonlyArray<number>) => Effect.forEach(items, (item) => Effect.forkChild(ask(item)))
-  return { askAll, gates, left, letGo, untilLeft }
+  return { ask, askAll, gates, left, letGo, untilLeft }
 })
 
 describe("Groups", () => {
@@ -140,6 +140,25 @@ describe("Groups", () => {
       yield* letGo(0)
       assert.strictEqual(yield* Fiber.join(good!), "1")
       assert.strictEqual(yield* Effect.flip(Fiber.join(bad!)), "not -2")
+    })
+  )
+
+  it.effect("resume every caller, although what one goes on with throws, and log what is thrown", () =>
+    Effect.gen(function* () {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ cause }) => logged.push(Cause.squash(cause)))
+      const { ask, letGo, untilLeft } = yield* heldGroups()
+      const thrown = new Error("thrown by an observer")
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      const fibers = [1, 2, 3].map((item) => run(Effect.provide(ask(item), Logger.layer([logger]))))
+      fibers[0]!.addObserver(() => {
+        throw thrown
+      })
+      yield* untilLeft(1)
+      yield* letGo(0)
+      assert.deepStrictEqual(yield* Fiber.joinAll(fibers), ["1", "2", "3"])
+      yield* Effect.repeat(Effect.yieldNow, { times: 5 })
+      assert.deepStrictEqual(logged, [thrown])
     })
   )
 

@@ -2,26 +2,12 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { Migrator, SqlClient } from "effect/sql"
-import createAccounts from "../../../migrations/0001_create_accounts.ts"
-import createRows from "../../../migrations/0002_create_rows.ts"
-import createRetention from "../../../migrations/0003_create_retention.ts"
-import createLinks from "../../../migrations/0004_create_links.ts"
-import createOAuth from "../../../migrations/0005_create_oauth.ts"
-import { migrate } from "../../../src/server/sql/Migrations.ts"
+import { SqlClient } from "effect/sql"
+import { migrationLock } from "../../../src/server/sql/Database.ts"
+import { knownMigrations, migrate, tables } from "../../../src/server/sql/Migrations.ts"
 import { DatabaseLayer, poolOf } from "../../support/Database.ts"
-import { emptyDatabase } from "../../support/ServiceProcess.ts"
-
-const firstFive = Migrator.make({})({
-  loader: Migrator.fromRecord({
-    "0001_create_accounts": createAccounts,
-    "0002_create_rows": createRows,
-    "0003_create_retention": createRetention,
-    "0004_create_links": createLinks,
-    "0005_create_oauth": createOAuth
-  }),
-  table: "migrations"
-})
+import { fillAsFirstRelease, firstMigrations } from "../../support/OlderDatabase.ts"
+import { call, emptyDatabase, ready, spawnService } from "../../support/ServiceProcess.ts"
 
 /** In milliseconds: what any statement of a request may take. */
 const statementTimeout = 2000
@@ -33,7 +19,7 @@ const olderDatabase = Effect.gen(function* () {
     url,
     startupParameters: { statement_timeout: String(statementTimeout), lock_timeout: "10s" }
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
-  yield* Effect.provideService(firstFive, SqlClient.SqlClient, sql)
+  yield* Effect.provideService(firstMigrations, SqlClient.SqlClient, sql)
   yield* sql`INSERT INTO accounts (account_id, created_at) VALUES ('a', memory_now())`
   yield* sql`
     INSERT INTO browser_sessions (account_id, session_hash, email, created_at, expires_at)
@@ -64,7 +50,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("Migr
         yield* other`LOCK TABLE key_buckets IN ROW EXCLUSIVE MODE NOWAIT`
         return migrating
       }).pipe(other.withTransaction)
-      assert.lengthOf(yield* Fiber.join(migrating), 4)
+      assert.lengthOf(yield* Fiber.join(migrating), knownMigrations.length - 5)
     })
   )
 
@@ -90,6 +76,102 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("Migr
       assert.deepStrictEqual(uses, [{ recent: true, sessions: 101 }])
       const moments = yield* sql`SELECT DISTINCT last_used_at FROM browser_sessions`
       assert.lengthOf(moments, 2)
+    })
+  )
+
+  it.effect(
+    "are carried out once of two processes that start at once, which serve all that the first release left",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* emptyDatabase
+        const [sql, other] = [yield* poolOf(url), yield* poolOf(url)]
+        const within = Effect.provideService(SqlClient.SqlClient, sql as SqlClient.SqlClient)
+        const { key, link, rowId, token } = yield* within(fillAsFirstRelease)
+        const counts = Effect.forEach(
+          tables.filter((name) => !["migrations", "maintenance", "changes"].includes(name)),
+          (name) =>
+            Effect.map(sql<{ count: number }>`SELECT count(*)::integer AS count FROM ${sql(name)}`, ([row]) => ({
+              name,
+              count: row!.count
+            }))
+        )
+        const before = yield* counts
+        assert.deepStrictEqual(
+          before.filter(({ count }) => count === 0),
+          []
+        )
+        // Another process brings the database up to date for longer than any statement of a request may take.
+        const waiting = other`
+          SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event = 'advisory'
+            AND clock_timestamp() - query_start > interval '5200 milliseconds'
+        `
+        const starting = yield* Effect.gen(function* () {
+          yield* sql`SELECT pg_advisory_xact_lock(${migrationLock}::bigint)`
+          yield* sql`LOCK TABLE migrations IN ACCESS EXCLUSIVE MODE`
+          const variables = { DATABASE_URL: url, BASE_URL: "http://localhost:3000" }
+          const both = [yield* spawnService(variables), yield* spawnService(variables)]
+          yield* Effect.repeat(waiting, {
+            until: (rows) => rows.length === 2 || both.some(({ hasEnded }) => hasEnded())
+          })
+          return both
+        }).pipe(sql.withTransaction)
+        const both = yield* Effect.forEach(starting, ready)
+        const applied = yield* sql<{ id: number }>`SELECT migration_id AS id FROM migrations ORDER BY 1`
+        assert.deepStrictEqual(
+          applied.map(({ id }) => id),
+          knownMigrations.map(({ id }) => id)
+        )
+        assert.deepStrictEqual(
+          (yield* counts).filter(({ name }) => name !== "key_buckets"),
+          before.filter(({ name }) => name !== "key_buckets")
+        )
+        for (const { output, url } of both) {
+          assert.notInclude(output(), '"level":"error"')
+          assert.match((yield* call(`${url}/v1/notes`, { key })).text, /"n":\d+\}\],"has_more":false\}$/)
+          assert.include((yield* call(`${url}/v1/notes/versions?id=${rowId}`, { key })).text, '"n":1')
+          assert.include((yield* call(`${url}/v1/_connections`, { key })).text, '"Client"')
+          assert.include((yield* call(`${url}/view/${link}/data`, { headers: { host: "localhost:3000" } })).text, rowId)
+          const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"count","arguments":{"table":"notes"}}}`
+          const tool = yield* call(`${url}/mcp`, { key: token, body, headers: { accept: "application/json" } })
+          assert.include(tool.text, '"count":1')
+          const restored = yield* call(`${url}/v1/notes/restore`, { key, body: `{"id":"${rowId}","version":1}` })
+          assert.strictEqual(restored.status, 200, restored.text)
+        }
+      }),
+    90_000
+  )
+
+  it.effect("let instances of the earlier version tell, as they are replaced, which tables they change", () =>
+    Effect.gen(function* () {
+      const { migrate, sql } = yield* olderDatabase
+      yield* sql`INSERT INTO tables VALUES ('a', 'changed', 1), ('a', 'same', 1)`
+      yield* migrate
+      /** What a commit of the first release does with the tables that it changes. */
+      const commit = (name: string) => sql`
+        WITH account AS (
+          UPDATE accounts SET revision = revision + 1 WHERE account_id = 'a' RETURNING account_id
+        ), counted AS (
+          INSERT INTO tables (account_id, name, rows)
+          SELECT a.account_id, t.name, 1 FROM account a, unnest(ARRAY[${name}]) AS t (name)
+          ON CONFLICT (account_id, name) DO UPDATE SET rows = excluded.rows
+        )
+        SELECT FROM account
+      `
+      for (const name of ["changed", "new", "changed", "new"]) {
+        yield* commit(name)
+        const told = yield* sql<{ name: string }>`
+          SELECT t.name FROM tables t JOIN accounts a USING (account_id) WHERE t.revision >= a.revision
+        `
+        assert.include(
+          told.map((table) => table.name),
+          name
+        )
+      }
+      const [same] = yield* sql<{
+        revision: number
+      }>`SELECT revision::float8 AS revision FROM tables WHERE name = 'same'`
+      assert.strictEqual(same?.revision, 0)
     })
   )
 })

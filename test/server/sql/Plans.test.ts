@@ -1,13 +1,14 @@
-import { readerNow } from "../../support/Instances.ts"
+import { actorNow } from "../../support/Instances.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash, randomUUID } from "node:crypto"
-import { facetsOf } from "../../../src/domain/facets/Facets.ts"
-import { parseFilter } from "../../../src/domain/Filter.ts"
+import { rowKeys } from "../../../src/domain/keys/RowKeys.ts"
+import { parseFilter } from "../../../src/domain/Query.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { RetentionRepo } from "../../../src/server/retention/RetentionRepo.ts"
-import { texts } from "../../../src/server/sql/Params.ts"
+import { AccountId } from "../../../src/domain/Account.ts"
+import { texts } from "../../../src/server/sql/SqlParams.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
 import { Readings, ReadingsLayer } from "../../support/Readings.ts"
@@ -17,7 +18,7 @@ import { jsonOf, search, wire } from "../wire/Wire.ts"
 
 /** The statements that go through a whole account for a few of its rows, and why. */
 const whole: Readonly<Record<string, string>> = {
-  "FindHolders.makeHolders": "an import's ids are unique among all tables, and no index begins with the id"
+  "FindHistory.makeIdOwnerFinder": "an import's ids are unique among all tables, and no index begins with the id"
 }
 
 /** The readings that must have been looked at: of lists, of one thing, and of a table's rows. */
@@ -25,22 +26,22 @@ const needed = [
   "CommitStatement.commitStatement idempotency_records",
   "CommitStatement.commitStatement rows",
   "CommitStatement.commitStatement versions",
-  "FindHolders.makeHolders rows",
-  "FindHolders.makeHolders versions",
-  "LinksRepo.find links",
+  "FindHistory.makeIdOwnerFinder rows",
+  "FindHistory.makeIdOwnerFinder versions",
+  "Links.open links",
   "RateLimiterRepo.admitOne api_keys",
   "RetentionRepo.removeRecords idempotency_records",
   "RetentionRepo.removeVersions versions",
-  "RowsRepo.count rows",
-  "RowsRepo.ids rows",
-  "RowsRepo.query rows",
-  "TablesRepo.list tables",
-  "VersionsRepo.list versions",
-  "WritesRepo.account tables",
-  "WritesRepo.answerBytes idempotency_records",
-  "WritesRepo.records idempotency_records",
-  "WritesRepo.rows rows",
-  "WritesRepo.versions versions"
+  "Rows.count rows",
+  "Rows.ids rows",
+  "Rows.query rows",
+  "Tables.listed tables",
+  "Versions.stored versions",
+  "SnapshotRepo.account tables",
+  "SnapshotRepo.recordBytes idempotency_records",
+  "SnapshotRepo.records idempotency_records",
+  "SnapshotRepo.rows rows",
+  "FindHistory.makeVersionFinder versions"
 ]
 
 const [fullTables, fullRows] = [20, 1000]
@@ -50,7 +51,7 @@ const few = 150
 const oneTable = 1.5 * fullRows
 
 const data = `{"kind":"a","text":"${"x".repeat(200)}"}`
-const facets = facetsOf(JsonText.trusted(data)).short
+const facets = rowKeys(JsonText.trusted(data)).short
 
 /** Fills tables of accounts up to so many rows, each with a version and a record. */
 const fill = Effect.fnUntraced(function* (accounts: ReadonlyArray<string>, tables: number, rows: number) {
@@ -91,7 +92,7 @@ const service = serviceOn(ReadingsLayer.pipe(Layer.provideMerge(DatabaseLayer)),
 })
 
 layer(RetentionRepo.layer.pipe(Layer.provideMerge(service)), { excludeTestServices: true })("Look-ups", (it) => {
-  let account = { accountId: "", apiKey: "" }
+  let account = { accountId: AccountId.make(""), apiKey: "" }
   const seen = new Set<string>()
 
   /** The statements that read too much while the account is used, with what they read. */
@@ -142,7 +143,7 @@ layer(RetentionRepo.layer.pipe(Layer.provideMerge(service)), { excludeTestServic
     yield* get(few, `/v1/t1${search({ filter, sort: "-n" })}`)
     yield* get(few, `/v1/t1/count${search({ filter })}`)
     const parsed = Result.getOrThrow(parseFilter(JsonText.trusted(filter), "filter"))
-    const { matched } = yield* within(few, (yield* Rows).ids(yield* readerNow(accountId), "t1", parsed, 10))
+    const { matched } = yield* within(few, (yield* Rows).ids(yield* actorNow(accountId), "t1", parsed, 10))
     assert.strictEqual(matched, 1)
     for (const path of ["/v1/t1/count", "/v1/_tables", "/v1/_usage", "/v1/_keys"]) yield* get(few, path)
     const { view } = yield* within(few, makeLinks(key, "row", { table: "t1", id }))

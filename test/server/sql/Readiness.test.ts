@@ -4,8 +4,7 @@ import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { randomBytes } from "node:crypto"
-import { tables } from "../../../src/server/sql/Migrations.ts"
-import { obstacleOf, stateOf } from "../../../src/server/sql/Readiness.ts"
+import { obstacleOf, stateOf, tables } from "../../../src/server/sql/Migrations.ts"
 import type { Finding } from "../../../src/cli/doctor/Finding.ts"
 import { agentMemory } from "../../support/CommandLine.ts"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
@@ -68,7 +67,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })("A databas
           cause,
           `The role ${role} may not create tables in the schema public of the database ${database}.`
         )
-        assert.strictEqual(remedy, `As the schema's owner run: GRANT CREATE ON SCHEMA "public" TO "${role}";`)
+        assert.strictEqual(remedy, `As the schema's owner, run: GRANT CREATE ON SCHEMA "public" TO "${role}";`)
         yield* using(adminUrl, (sql) => sql.unsafe(statementIn(remedy)))
         yield* startService({ DATABASE_URL: url })
         assert.deepInclude(yield* finding(url), { status: "ok" })
@@ -93,7 +92,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })("A databas
       yield* using(adminUrl, (sql) => sql`GRANT CREATE ON SCHEMA public TO ${sql(role)}`)
       yield* using(adminUrl, (sql) => sql`ALTER ROLE ${sql(role)} SET default_transaction_read_only = on`)
       const { cause, remedy } = yield* refusal(url)
-      assert.include(cause, `takes no writes of the role ${role}, as default_transaction_read_only is on.`)
+      assert.include(cause, `accepts no writes from the role ${role}, because default_transaction_read_only is on.`)
       yield* using(adminUrl, (sql) => sql.unsafe(statementIn(remedy)))
       yield* startService({ DATABASE_URL: url })
     })
@@ -120,7 +119,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })("A databas
         const url = yield* emptyDatabase
         yield* using(url, (sql) => sql.unsafe(statement))
         const { cause, remedy } = yield* refusal(url)
-        assert.match(cause, new RegExp(`tables of another program under names that Agent Memory needs: ${table}\\.$`))
+        assert.match(cause, new RegExp(`another program's tables under names that Agent Memory needs: ${table}\\.$`))
         assert.include(remedy, "CREATE DATABASE agent_memory OWNER ")
         const left = yield* using(url, (sql) => sql`SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
         assert.lengthOf(left, 1)
@@ -151,8 +150,8 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })("A databas
       const state = yield* stateOf(yield* SqlClient.SqlClient)
       assert.isUndefined(obstacleOf(state))
       const obstacle = obstacleOf({ ...state, isStandby: true, isReadOnly: true, mayCreate: false })
-      assert.include(obstacle?.cause, "leads to a standby server, which takes no writes")
-      assert.include(obstacle?.remedy, "Name the primary server in DATABASE_URL")
+      assert.include(obstacle?.cause, "of DATABASE_URL is a standby, which accepts no writes")
+      assert.include(obstacle?.remedy, "Set DATABASE_URL to the primary server")
     })
   )
 

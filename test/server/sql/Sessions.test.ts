@@ -36,7 +36,7 @@ const opened = (url: string) =>
   )
 
 const refusal = (lost: ReadonlyArray<readonly [name: string, value: string]>) =>
-  `Sessions of DATABASE_URL do not keep what they begin with, as behind a pooler. Give its role these settings with ALTER ROLE: ${lost.map(([name, value]) => `${name} = '${value}'`).join(", ")}.`
+  `Sessions of DATABASE_URL lose their start settings, as behind a pooler. Give its role these settings with ALTER ROLE: ${lost.map(([name, value]) => `${name} = '${value}'`).join(", ")}.`
 
 layer(DatabaseLayer, { excludeTestServices: true })("Sessions behind a pooler", (it) => {
   it.effect("are refused for every setting that they lost, and for no other", () =>

@@ -1,12 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { parseFilter } from "../../../src/domain/Filter.ts"
+import { parseFilter, parseSort } from "../../../src/domain/Query.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { parseSort } from "../../../src/domain/Query.ts"
-import { CachedTable, type CachedRow } from "../../../src/server/tables/engine/cache/CachedTable.ts"
-import { tableChanges } from "../../../src/server/tables/engine/cache/TableChanges.ts"
-import { WorkRow } from "../../../src/server/tables/Workspace.ts"
-import { cachedRow, cachedTable } from "../../support/CachedRows.ts"
+import { CachedTable, tableChanges, type CachedRow } from "../../../src/server/tables/engine/cache/CachedTable.ts"
+import { WorkRow } from "../../../src/server/tables/engine/Workspace.ts"
+import { atOnce, cachedRow, cachedTable } from "../../support/CachedRows.ts"
 import { liveBytes } from "../../support/LiveHeap.ts"
 
 const filter = (text: string) => Result.getOrThrow(parseFilter(JsonText.trusted(text), "filter"))
@@ -14,7 +12,7 @@ const filter = (text: string) => Result.getOrThrow(parseFilter(JsonText.trusted(
 const numbers = (rows: ReadonlyArray<CachedRow>): ReadonlyArray<number> => rows.map(({ seq }) => seq)
 
 const sorted = (table: CachedTable, sort: string, limit = 1000): ReadonlyArray<number> =>
-  numbers(table.query({ filter: undefined, sort: parseSort(sort), limit }).rows)
+  numbers(atOnce(table.query({ filter: undefined, sort: parseSort(sort), limit })).rows)
 
 const range = (length: number, from = 1): ReadonlyArray<number> => Array.from({ length }, (_, index) => from + index)
 
@@ -34,14 +32,14 @@ describe("A table in memory", () => {
     const table = cachedTable(["b", "a", "b", ""].map((end, index) => cachedRow(index + 1, `{"f":"${long}${end}"}`)))
     assert.deepStrictEqual(sorted(table, "f"), [4, 2, 1, 3])
     assert.deepStrictEqual(sorted(table, "-f"), [1, 3, 2, 4])
-    assert.strictEqual(table.count(filter(`{"f":"${long}b"}`)), 2)
-    assert.strictEqual(table.count(filter(`{"f":"${long}c"}`)), 0)
+    assert.strictEqual(atOnce(table.count(filter(`{"f":"${long}b"}`))), 2)
+    assert.strictEqual(atOnce(table.count(filter(`{"f":"${long}c"}`))), 0)
   })
 
   it("gives a page and whether there are more rows behind it", () => {
     const table = cachedTable(range(10).map((seq) => cachedRow(seq)))
     const page = (offset: number, limit: number) => {
-      const { hasMore, rows } = table.query({ filter: undefined, sort: undefined, limit, offset })
+      const { hasMore, rows } = atOnce(table.query({ filter: undefined, sort: undefined, limit, offset }))
       return [numbers(rows), hasMore]
     }
     assert.deepStrictEqual(page(0, 3), [[1, 2, 3], true])
@@ -94,13 +92,14 @@ describe("A table in memory", () => {
     const work = CachedTable.from(rows)
     let pauses = 0
     while (work.next().done !== true) pauses++
-    assert.strictEqual(pauses, 3)
+    // The first turn is a short one.
+    assert.strictEqual(pauses, 4)
   })
 
   it("keeps eight orders at most, the last ones asked for", () => {
     const table = cachedTable(range(1000).map((seq) => cachedRow(seq)))
     const sorts = range(8).map((n) => parseSort(`f${n}`))
-    const ask = (sort: ReturnType<typeof parseSort>) => table.query({ filter: undefined, sort, limit: 1 })
+    const ask = (sort: ReturnType<typeof parseSort>) => atOnce(table.query({ filter: undefined, sort, limit: 1 }))
     for (const sort of sorts) ask(sort)
     const full = table.bytes
     // An order of a field that has been looked at already needs no more than itself.
@@ -115,7 +114,7 @@ describe("A table in memory", () => {
     assert.isAbove(rows, 2 * 1_048_576)
     let most = 0
     for (const field of range(20)) {
-      assert.strictEqual(small.count(filter(`{"f${field}":"${"v".repeat(150)}7"}`)), 1)
+      assert.strictEqual(atOnce(small.count(filter(`{"f${field}":"${"v".repeat(150)}7"}`))), 1)
       most = Math.max(most, small.bytes)
     }
     assert.isAbove(most, rows + 0.4 * rows)
@@ -134,8 +133,8 @@ describe("A table in memory", () => {
     it(`tells what it takes of the heap, with ${name}`, () => {
       const make = (seq: number) => {
         const table = cachedTable(range(rows).map((n) => cachedRow(n, data(n))))
-        table.query({ filter: filter('{"status":"s1"}'), sort: parseSort("-n"), limit: 25 })
-        table.query({ filter: filter('{"note":"x"}'), sort: parseSort("-created_at"), limit: 25 })
+        atOnce(table.query({ filter: filter('{"status":"s1"}'), sort: parseSort("-n"), limit: 25 }))
+        atOnce(table.query({ filter: filter('{"note":"x"}'), sort: parseSort("-created_at"), limit: 25 }))
         return table.apply({
           stored: [cachedRow(rows + seq, data(seq))],
           removed: table.rows.slice(3, 4).map(({ id }) => id)

@@ -1,18 +1,19 @@
 import { assert, layer } from "@effect/vitest"
-import { Config, Effect, Layer, Result } from "effect"
+import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { parseFilter } from "../../../src/domain/Filter.ts"
+import { parseFilter, parseSort } from "../../../src/domain/Query.ts"
 import type { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { scan } from "../../../src/domain/json/Scan.ts"
-import { parseSort } from "../../../src/domain/Query.ts"
+import { scan } from "../../../src/domain/json/ParseEnvelope.ts"
 import { rowText, type Row } from "../../../src/domain/Row.ts"
 import type { CachedRow, CachedTable, TableChange } from "../../../src/server/tables/engine/cache/CachedTable.ts"
-import { makeCacheReads } from "../../../src/server/tables/engine/cache/CacheReads.ts"
-import { Imports } from "../../../src/server/tables/Imports.ts"
-import { RowsRepo } from "../../../src/server/tables/RowsRepo.ts"
-import { RowWrites, type Operation } from "../../../src/server/tables/RowWrites.ts"
+import { makeCacheReads } from "../../../src/server/tables/engine/cache/TableCache.ts"
+import type { AccountId } from "../../../src/domain/Account.ts"
+import { Writes, type BatchOperation } from "../../../src/server/tables/Writes.ts"
+import { makeStoredRows } from "../../../src/server/tables/Rows.ts"
 import { pick, randomFrom, spellJson, spellString, type Random } from "../../domain/json/RandomJson.ts"
+import { atOnce } from "../../support/CachedRows.ts"
 import { callerNow } from "../../support/Instances.ts"
+import { seeds } from "../../support/ModelPlays.ts"
 import { matches, sorted, type Fields } from "../../support/ModelValues.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
 
@@ -109,8 +110,8 @@ const difference = (before: CachedTable, after: CachedTable): TableChange => ({
   removed: before.rows.flatMap(({ id }) => (after.find(id) === undefined ? [id] : []))
 })
 
-const randomOperations = (random: Random, rows: ReadonlyArray<Row>): ReadonlyArray<Operation> =>
-  Array.from({ length: 1 + random(random(4) === 0 ? 60 : 4) }, (): Operation => {
+const randomOperations = (random: Random, rows: ReadonlyArray<Row>): ReadonlyArray<BatchOperation> =>
+  Array.from({ length: 1 + random(random(4) === 0 ? 60 : 4) }, (): BatchOperation => {
     const kind = random(rows.length === 0 ? 1 : 5)
     const row = rows.length === 0 ? undefined : pick(random, rows)
     if (kind < 2 || row === undefined) return { action: "add", row: object(fields(random, false, 5)) }
@@ -119,7 +120,7 @@ const randomOperations = (random: Random, rows: ReadonlyArray<Row>): ReadonlyArr
     return { action: "update_where", filter, patch: object(fields(random, false, 3)), allowMultiple: true }
   })
 
-const tableOf = Effect.fnUntraced(function* (accountId: string, table: string) {
+const tableOf = Effect.fnUntraced(function* (accountId: AccountId, table: string) {
   const sql = yield* SqlClient.SqlClient
   const loaded = yield* makeCacheReads(sql).load(accountId, table, Number.MAX_SAFE_INTEGER)
   return loaded!.table!
@@ -129,11 +130,11 @@ const tableOf = Effect.fnUntraced(function* (accountId: string, table: string) {
 const compare = Effect.fnUntraced(function* (
   random: Random,
   isPlain: boolean,
-  accountId: string,
+  accountId: AccountId,
   name: string,
   table: CachedTable
 ) {
-  const repo = yield* RowsRepo
+  const repo = makeStoredRows(yield* SqlClient.SqlClient)
   const filterText = randomFilter(random, isPlain, table.rows)
   const filter = filterText === undefined ? undefined : Result.getOrThrow(parseFilter(filterText, "filter"))
   const sortText = randomSort(random)
@@ -148,10 +149,10 @@ const compare = Effect.fnUntraced(function* (
     return { rows, count: yield* repo.count(accountId, name, filter) }
   })
   const { count, rows } = yield* fromDatabase
-  const found = table.query({ filter, sort, limit, offset })
+  const found = atOnce(table.query({ filter, sort, limit, offset }))
   assert.strictEqual(shownText(found.rows), shownText(rows.slice(offset, offset + limit)), told)
   assert.strictEqual(found.hasMore, rows.length > offset + limit, told)
-  assert.strictEqual(table.count(filter), count, told)
+  assert.strictEqual(atOnce(table.count(filter)), count, told)
   if (isPlain) {
     const wanted = filterText === undefined ? {} : (JSON.parse(filterText.text) as Fields)
     const inModel = sorted(
@@ -162,21 +163,14 @@ const compare = Effect.fnUntraced(function* (
   }
 })
 
-/** Seeds of tables; `MODEL_SEED` makes the one that a failure named. */
-const seeds = Effect.fnUntraced(function* (count: number) {
-  const chosen = yield* Config.option(Config.Int("MODEL_SEED"))
-  const first = Date.now() % 1_000_000_000
-  return chosen._tag === "Some" ? [chosen.value] : Array.from({ length: count }, (_, index) => first + index)
-})
-
 const services = servicesLayer({ LIMIT_TABLES: "1000", LIMIT_BATCH_OPERATIONS: "100" })
 
-layer(Layer.provideMerge(RowsRepo.layer, services), { excludeTestServices: true })("A table in memory", (it) => {
+layer(services, { excludeTestServices: true })("A table in memory", (it) => {
   it.effect(
     "answers random queries with the bytes of the database, and the rows of the model",
     () =>
       Effect.gen(function* () {
-        const imports = yield* Imports
+        const imports = yield* Writes
         const { accountId } = yield* newAccount
         for (const seed of yield* seeds(60)) {
           const random = randomFrom(seed)
@@ -185,7 +179,7 @@ layer(Layer.provideMerge(RowsRepo.layer, services), { excludeTestServices: true 
             importedRow(random, isPlain)
           )
           const name = `t${seed}`
-          yield* imports.run(yield* callerNow(accountId, name), { [name]: rows })
+          yield* imports.import(...(yield* callerNow(accountId, name)), { [name]: rows })
           const table = yield* tableOf(accountId, name)
           for (let n = 0; n < 20; n++) {
             yield* compare(random, isPlain, accountId, name, table)
@@ -199,24 +193,24 @@ layer(Layer.provideMerge(RowsRepo.layer, services), { excludeTestServices: true 
     "answers so too once it has taken over what commits did, with what it had learned before",
     () =>
       Effect.gen(function* () {
-        const imports = yield* Imports
-        const rowWrites = yield* RowWrites
+        const imports = yield* Writes
+        const rowWrites = yield* Writes
         const { accountId } = yield* newAccount
         for (const seed of yield* seeds(20)) {
           const random = randomFrom(seed)
           const name = `t${seed}`
           const rows = Array.from({ length: random(50) }, () => importedRow(random, false))
-          yield* imports.run(yield* callerNow(accountId, name), { [name]: rows })
+          yield* imports.import(...(yield* callerNow(accountId, name)), { [name]: rows })
           let table = yield* tableOf(accountId, name)
           let deleted: ReadonlyArray<CachedRow> = []
           for (let round = 0; round < 8; round++) {
             for (let n = 0; n < 8; n++) yield* compare(random, false, accountId, name, table)
             const caller = yield* callerNow(accountId, name)
-            yield* rowWrites.batch(caller, randomOperations(random, table.rows))
+            yield* rowWrites.batch(...caller, randomOperations(random, table.rows))
             if (random(2) === 0 && deleted.length > 0) {
               // It comes back where it was, which may be in the midst of others.
               const { id, lastVersion } = pick(random, deleted)
-              yield* rowWrites.write(caller, { action: "restore", id, version: lastVersion + 1 })
+              yield* rowWrites.write(...caller, { action: "restore", id, version: lastVersion + 1 })
             }
             const stored = yield* tableOf(accountId, name)
             const before = shownText(table.rows)

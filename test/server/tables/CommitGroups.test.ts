@@ -3,8 +3,8 @@ import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 import { readFileSync } from "node:fs"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
-import { commitStatement } from "../../../src/server/tables/engine/CommitStatement.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
+import { commitStatement } from "../../../src/server/tables/engine/Commits.ts"
 import { untilWaiting, whileHeld } from "../../support/HeldAccount.ts"
 import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
@@ -21,9 +21,9 @@ const counted = showing((text) =>
 
 const newAccounts = (count: number) => Effect.forEach(Array.from({ length: count }), () => newAccount)
 
-const add = Effect.fnUntraced(function* (accountId: string, row: string, writes?: RowWrites["Service"]) {
+const add = Effect.fnUntraced(function* (accountId: string, row: string, writes?: Writes["Service"]) {
   const caller = yield* callerNow(accountId, "notes")
-  return yield* (writes ?? (yield* RowWrites)).write(caller, { action: "add", row: json(row) })
+  return yield* (writes ?? (yield* Writes)).write(...caller, { action: "add", row: json(row) })
 })
 
 const variables = { LIMIT_ROWS_PER_TABLE: "3" }
@@ -97,7 +97,7 @@ layer(servicesLayer(), { excludeTestServices: true })("Commits of two instances"
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const accounts = (yield* newAccounts(24)).map(({ accountId }) => accountId)
-      const here = yield* RowWrites
+      const here = yield* Writes
       const there = (yield* anotherInstance()).rowWrites
       const rounds = 6
       const all = [here, there, here, there].flatMap((writes, turn) =>

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { randomFrom } from "../../domain/json/RandomJson.ts"
 import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
@@ -18,12 +18,12 @@ layer(servicesLayer(), { excludeTestServices: true })("A table of 990 rows under
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { accountId } = yield* newAccount
-      const instances = [yield* RowWrites, (yield* anotherInstance()).rowWrites]
+      const instances = [yield* Writes, (yield* anotherInstance()).rowWrites]
       const caller = yield* callerNow(accountId, "full")
       for (let start = 0; start < 990; start += 90) {
         const rows = Array.from({ length: 90 }, (_, n) => json(`{"k":${start + n}}`))
         yield* instances[0]!.batch(
-          caller,
+          ...caller,
           rows.map((row) => ({ action: "add", row }) as const)
         )
       }
@@ -59,8 +59,8 @@ layer(servicesLayer(), { excludeTestServices: true })("A table of 990 rows under
           const remove = { action: "delete", filter: json(`{"k":${k}}`) } as const
           const isBatch = random(6) === 0
           const write = Effect.gen(function* () {
-            if (isBatch) yield* rowWrites.batch(now, [remove, upsert, upsert])
-            else yield* rowWrites.write(now, upsert)
+            if (isBatch) yield* rowWrites.batch(...now, [remove, upsert, upsert])
+            else yield* rowWrites.write(...now, upsert)
             return "stored"
           })
           codes.push(yield* Effect.catch(write, (problem) => Effect.succeed(problem.code)))

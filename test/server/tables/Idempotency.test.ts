@@ -209,7 +209,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Idempotency keys after a d
       yield* setClock("72 hours 1 minute")
       const { rowWrites } = yield* anotherInstance()
       const caller = yield* callerNow(accountId, "notes", "once")
-      const second = yield* rowWrites.write(caller, { action: "add", row: JsonText.trusted('{"a":2}') })
+      const second = yield* rowWrites.write(...caller, { action: "add", row: JsonText.trusted('{"a":2}') })
       assert.isFalse(second.replayed)
       assert.strictEqual(yield* count(key), 2)
       assert.isUndefined(yield* countersFault(accountId))

@@ -3,15 +3,18 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Recount } from "../../../src/server/retention/Recount.ts"
+import { RetentionRepo } from "../../../src/server/retention/RetentionRepo.ts"
 import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
-import { Imports } from "../../../src/server/tables/Imports.ts"
+import { EngineLayer } from "../../../src/App.ts"
+import { TableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { backup, backupId, backupRow, fullBackup } from "../../support/Backups.ts"
 import { DatabaseUrl, poolOf, setClock } from "../../support/Database.ts"
-import { callerNow } from "../../support/Instances.ts"
+import { actorNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
-import { settingsLayer } from "../../../src/testing/TestServices.ts"
+import { settingsLayer } from "../../../src/testing/layerTest.ts"
 import { bodyOf, newAccount, request, serviceLayer, type Answer } from "../../support/TestService.ts"
 
 interface StoredRow {
@@ -46,7 +49,10 @@ const restore = (key: string, table: string, id: string, version: number) =>
 const remove = (key: string, table: string, id: string) =>
   Effect.map(request("DELETE", `/v1/${table}`, { key, body: JSON.stringify({ filter: { id } }) }), ok)
 
-const Service = Layer.mergeAll(Recount.layer, Sweeper.layer).pipe(Layer.provideMerge(serviceLayer()))
+const Service = Layer.mergeAll(Recount.layer, Sweeper.layer).pipe(
+  Layer.provide(RetentionRepo.layer),
+  Layer.provideMerge(serviceLayer())
+)
 
 layer(Service, { excludeTestServices: true })("Imported rows", (it) => {
   it.effect("are filtered, sorted, counted and upserted like those that were added", () =>
@@ -255,15 +261,18 @@ layer(Service, { excludeTestServices: true })("Imported rows", (it) => {
       const { url } = yield* DatabaseUrl
       const other = yield* Layer.build(
         Layer.fresh(
-          Imports.layer.pipe(
-            Layer.provide([DatabasePulse.layer, Capacity.layer]),
+          Layer.provide(Writes.layer, EngineLayer).pipe(
+            Layer.provide([DatabasePulse.layer, Capacity.layer, TableCache.layer]),
             Layer.provide(Layer.effect(SqlClient.SqlClient, poolOf(url)))
           )
         ).pipe(Layer.provide(settingsLayer()))
       )
       const run = Effect.fnUntraced(function* (rows: ReadonlyArray<string>) {
-        const { table: _, ...caller } = yield* callerNow(accountId, "")
-        return yield* Context.get(other, Imports).run(caller, { notes: rows.map((row) => JsonText.trusted(row)) })
+        return yield* Context.get(other, Writes).import(
+          yield* actorNow(accountId),
+          {},
+          { notes: rows.map((row) => JsonText.trusted(row)) }
+        )
       })
       yield* run([backupRow(1)])
       ok(yield* post(key, "/v1/notes", '{"n":2}'))

@@ -1,23 +1,24 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
-import { facetsOf } from "../../../src/domain/facets/Facets.ts"
+import { rowKeys } from "../../../src/domain/keys/RowKeys.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
-import { WritesRepo } from "../../../src/server/tables/WritesRepo.ts"
-import { callerNow, readerNow } from "../../support/Instances.ts"
+import { SnapshotRepo } from "../../../src/server/tables/engine/SnapshotRepo.ts"
+import { actorNow, callerNow } from "../../support/Instances.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
+import { asked } from "../../support/Asked.ts"
 
 const json = JsonText.trusted
 
 /** Ten rows of 9 KB in an account that may hold 100 KB, so that a batch may answer 200 KB and a mebibyte. */
 const filled = Effect.gen(function* () {
   const { accountId } = yield* newAccount
-  const rowWrites = yield* RowWrites
+  const rowWrites = yield* Writes
   const caller = yield* callerNow(accountId, "big")
   const row = json(JSON.stringify({ a: 1, b: 2, text: "x".repeat(9000) }))
   yield* rowWrites.batch(
-    caller,
+    ...caller,
     Array.from({ length: 10 }, () => ({ action: "add", row }) as const)
   )
   return { accountId, caller, rowWrites }
@@ -31,16 +32,20 @@ const selectorOf = (filter: string) => ({
   id: undefined,
   createdAt: undefined,
   updatedAt: undefined,
-  fields: facetsOf(json(filter))
+  fields: rowKeys(json(filter)),
+  text: "",
+  words: []
 })
 
 const textOf = Effect.fnUntraced(function* (accountId: string) {
   const rows = yield* Rows
-  return (yield* rows.query(yield* readerNow(accountId), "big", { filter: undefined, sort: undefined, limit: 100 }))
-    .text
+  return (yield* rows.query(
+    yield* actorNow(accountId),
+    asked("big", { filter: undefined, sort: undefined, limit: 100 })
+  )).text
 })
 
-const services = Layer.provideMerge(WritesRepo.layer, servicesLayer({ LIMIT_STORAGE_BYTES: "100000" }))
+const services = Layer.provideMerge(SnapshotRepo.layer, servicesLayer({ LIMIT_STORAGE_BYTES: "100000" }))
 
 layer(services, { excludeTestServices: true })("Small requests that touch much", (it) => {
   it.effect("are refused as a batch whose answer would outgrow the account, and change nothing", () =>
@@ -48,7 +53,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
       const { accountId, caller, rowWrites } = yield* filled
       const before = yield* textOf(accountId)
       const operations = Array.from({ length: 20 }, (_, n) => updateAll(`{"n":${n}}`))
-      const refused = yield* Effect.result(rowWrites.batch(caller, operations))
+      const refused = yield* Effect.result(rowWrites.batch(...caller, operations))
       assert.isTrue(Result.isFailure(refused))
       assert.deepInclude(Result.isFailure(refused) ? refused.failure : {}, {
         status: 413,
@@ -56,7 +61,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
         operation: 13
       })
       assert.strictEqual(yield* textOf(accountId), before)
-      const answer = yield* rowWrites.batch(caller, operations.slice(0, 13))
+      const answer = yield* rowWrites.batch(...caller, operations.slice(0, 13))
       assert.isAbove(answer.body.bytes, 1_100_000)
     })
   )
@@ -66,7 +71,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
       const { accountId, caller, rowWrites } = yield* filled
       const answers = yield* Effect.forEach(
         Array.from({ length: 40 }, (_, n) => n),
-        (n) => rowWrites.write(caller, updateAll(`{"n${n}":${n}}`)),
+        (n) => rowWrites.write(...caller, updateAll(`{"n${n}":${n}}`)),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(answers.length, 40)
@@ -80,7 +85,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
   it.effect("read a row once, in however many ways they name it", () =>
     Effect.gen(function* () {
       const { accountId } = yield* filled
-      const repo = yield* WritesRepo
+      const repo = yield* SnapshotRepo
       const { rows } = yield* repo.rows(accountId, ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'].map(selectorOf))
       assert.strictEqual(rows.length, 10)
     })
@@ -89,8 +94,8 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
   it.effect("are told how much each of their filters finds, and how much there is in all", () =>
     Effect.gen(function* () {
       const { accountId, caller, rowWrites } = yield* filled
-      yield* rowWrites.write(caller, { action: "add", row: json('{"a":2}') })
-      const repo = yield* WritesRepo
+      yield* rowWrites.write(...caller, { action: "add", row: json('{"a":2}') })
+      const repo = yield* SnapshotRepo
       const { found, storageBytes } = yield* repo.sizes(accountId, ['{"a":1}', '{"a":2}', '{"a":3}'].map(selectorOf))
       assert.deepStrictEqual(found.slice(1), [
         { rows: 1, bytes: 7 },
@@ -103,14 +108,14 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
   it.effect("read the content of the versions that are to be restored, and of no other", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "big")
-      const { body } = yield* rowWrites.write(caller, { action: "add", row: json('{"n":0}') })
+      const { body } = yield* rowWrites.write(...caller, { action: "add", row: json('{"n":0}') })
       const { id } = JSON.parse(body.text) as { id: string }
       for (let n = 1; n <= 4; n++) {
-        yield* rowWrites.write(caller, { action: "update_row", id, patch: json(`{"n":${n}}`) })
+        yield* rowWrites.write(...caller, { action: "update_row", id, patch: json(`{"n":${n}}`) })
       }
-      const repo = yield* WritesRepo
+      const repo = yield* SnapshotRepo
       const wanted = [2, 4, 2, 1e300].map((version) => ({ table: "big", id, version }))
       const { versions } = yield* repo.versions(accountId, wanted, 30)
       assert.sameDeepMembers(
@@ -131,7 +136,8 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
       const repeats = Array.from({ length: 12 }, (_, n) => n)
       const send = (n: number) =>
         rowWrites.batch(
-          { ...caller, idempotencyKey: `k${n}` },
+          caller[0],
+          { table: "big", idempotencyKey: `k${n}` },
           Array.from({ length: 10 }, () => updateAll(`{"n":${n}}`))
         )
       const first = yield* Effect.forEach(repeats, send)

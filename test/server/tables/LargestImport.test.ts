@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fullBackup } from "../../support/Backups.ts"
 import { DatabaseLayer, DatabaseUrl } from "../../support/Database.ts"
@@ -32,7 +32,12 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "120 seconds" })(
           yield* signIn(service.url, "one@example.com"),
           yield* signIn(service.url, "other@example.com")
         ]
-        const imported = (key: string, body: string) => call(`${service.url}/v1/_import`, { key, body })
+        // On a busy machine the database may be too slow: then it is repeated, as a client does.
+        const imported = (key: string, body: string) =>
+          Effect.repeat(call(`${service.url}/v1/_import`, { key, body, headers: { "idempotency-key": "all" } }), {
+            until: ({ status }) => status !== 503,
+            schedule: Schedule.spaced("1 second")
+          })
         const exported = (key: string) => call(`${service.url}/v1/_export`, { key })
 
         peakOf(service.pid)

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { anotherInstance, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
@@ -33,11 +33,11 @@ const race = Effect.fnUntraced(function* (
   instances: number,
   accountId: string,
   write: (
-    rowWrites: RowWrites["Service"],
+    rowWrites: Writes["Service"],
     index: number
   ) => Effect.Effect<unknown, { readonly code: string }, SqlClient.SqlClient>
 ) {
-  const all = [yield* RowWrites]
+  const all = [yield* Writes]
   while (all.length < instances) all.push((yield* anotherInstance(variables)).rowWrites)
   const codes = yield* Effect.forEach(
     Array.from({ length: 200 }, (_, index) => index),
@@ -64,7 +64,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
         const { accountId } = yield* newAccount
         const outcome = yield* race(instances, accountId, (rowWrites, index) =>
           Effect.flatMap(callerNow(accountId, "full"), (caller) =>
-            rowWrites.write(caller, { action: "add", row: json(`{"n":${index}}`) })
+            rowWrites.write(...caller, { action: "add", row: json(`{"n":${index}}`) })
           )
         )
         assert.deepStrictEqual(outcome, { stored: 120, refusals: ["row_limit"] })
@@ -77,7 +77,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
         const { accountId } = yield* newAccount
         const outcome = yield* race(instances, accountId, (rowWrites, index) =>
           Effect.flatMap(callerNow(accountId, `t${index % 50}`), (caller) =>
-            rowWrites.write(caller, { action: "upsert", key: "k", row: json('{"k":1}') })
+            rowWrites.write(...caller, { action: "upsert", key: "k", row: json('{"k":1}') })
           )
         )
         assert.strictEqual(outcome.stored, 80)
@@ -96,8 +96,8 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
           accountId,
           Effect.fnUntraced(function* (rowWrites, index) {
             const caller = yield* callerNow(accountId, `t${index % 4}`)
-            if (index % 2 === 0) yield* rowWrites.write(caller, { action: "add", row })
-            else yield* rowWrites.batch(caller, [{ action: "add", row }])
+            if (index % 2 === 0) yield* rowWrites.write(...caller, { action: "add", row })
+            else yield* rowWrites.batch(...caller, [{ action: "add", row }])
           })
         )
         assert.deepStrictEqual(outcome, { stored: 50, refusals: ["storage_limit"] })
@@ -111,7 +111,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
       const { accountId } = yield* newAccount
       const outcome = yield* race(3, accountId, (rowWrites, index) =>
         Effect.flatMap(callerNow(accountId, "keyed"), (caller) =>
-          rowWrites.write(caller, { action: "upsert", key: "k", row: json(`{"k":1,"n":${index}}`) })
+          rowWrites.write(...caller, { action: "upsert", key: "k", row: json(`{"k":1,"n":${index}}`) })
         )
       )
       assert.deepStrictEqual(outcome, { stored: 200, refusals: [] })
@@ -124,7 +124,7 @@ layer(servicesLayer(variables), { excludeTestServices: true })("Limits under 200
       const { accountId } = yield* newAccount
       const outcome = yield* race(3, accountId, (rowWrites) =>
         Effect.flatMap(callerNow(accountId, "keyed", "once"), (caller) =>
-          rowWrites.write(caller, { action: "add", row: json("{}") })
+          rowWrites.write(...caller, { action: "add", row: json("{}") })
         )
       )
       assert.deepStrictEqual(outcome, { stored: 200, refusals: [] })

@@ -1,17 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result, Schema } from "effect"
+import { Pace } from "../../../src/domain/Turns.ts"
+import { Schema } from "effect"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { deleteOf, updateRowOf, updateWhereOf, upsertOf, type Write } from "../../../src/domain/Write.ts"
-import { applyWrite, selectorOf } from "../../../src/server/tables/ApplyWrite.ts"
-import { requestHash } from "../../../src/server/tables/EvaluateWrites.ts"
-import type { Found } from "../../../src/server/tables/FindRows.ts"
-import { selectorKey } from "../../../src/server/tables/GroupReads.ts"
-import { madeBytes } from "../../../src/server/tables/MadeBytes.ts"
-import { Workspace, WorkRow } from "../../../src/server/tables/Workspace.ts"
-import { batchOf } from "../../support/Batches.ts"
+import { requestHash } from "../../../src/server/tables/engine/Evaluation.ts"
+import type { Found } from "../../../src/server/tables/engine/SnapshotRepo.ts"
+import { selectorKey } from "../../../src/server/tables/engine/Load.ts"
+import { madeBytes } from "../../../src/server/tables/engine/WriteRoom.ts"
+import { kindOf, selectorOf, type Sent } from "../../../src/server/tables/operations/Operations.ts"
+import { Workspace, WorkRow } from "../../../src/server/tables/engine/Workspace.ts"
+import { batchOf, checked } from "../../support/Batches.ts"
 
 const rowBytes = 200
-const size = { limit: rowBytes, longest: rowBytes }
 const json = JsonText.trusted
 const fields = (a: number, b: number, padding: number) => json(JSON.stringify({ a, b, text: "x".repeat(padding) }))
 const idOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}`
@@ -27,20 +26,20 @@ const Step = Schema.Struct({
   padding: Padding
 })
 
-const writeOf = ({ action, name, padding, set, to, value }: typeof Step.Type): Write => {
+const sentOf = ({ action, name, padding, set, to, value }: typeof Step.Type): Sent => {
   const filter = json(JSON.stringify({ [name]: value }))
   const patch = json(JSON.stringify({ [set]: to, [`more${padding}`]: "x".repeat(padding) }))
   switch (action) {
     case "add":
-      return { action, row: fields(value, to, padding), idempotencyKey: undefined }
+      return { action, row: fields(value, to, padding) }
     case "upsert":
-      return Result.getOrThrow(upsertOf(name, fields(value, to, padding), size, ""))
+      return { action, key: name, row: fields(value, to, padding) }
     case "update_row":
-      return Result.getOrThrow(updateRowOf(idOf(value), patch, size, ""))
+      return { action, id: idOf(value), patch }
     case "update_where":
-      return Result.getOrThrow(updateWhereOf(filter, patch, true, size, ""))
+      return { action, filter, patch, allowMultiple: true }
     case "delete":
-      return Result.getOrThrow(deleteOf(filter, ""))
+      return { action, filter }
     case "restore":
       return { action, id: idOf(value), version: 1 }
   }
@@ -65,12 +64,14 @@ describe("What updates make anew", () => {
         const place = { table: "t", id: idOf(n), seq: n, createdAt: 0 }
         return new WorkRow(place, { updatedAt: 0, data: fields(a, b, padding) }, 1, 0)
       })
-      const sent = requests.map((steps) => batchOf(steps.map(writeOf)))
+      const sent = requests.map((steps) => batchOf(steps.map((step) => checked(sentOf(step), rowBytes))))
       const writes = sent.flatMap(({ writes }) => writes)
       const sizes = new Map<string, Found>()
       const workspace = new Workspace({
         revision: 1,
+        incarnation: 1,
         nextSeq: 10,
+        nextChange: 1,
         storageBytes: rows.reduce((sum, { content }) => sum + content!.data.bytes, 0),
         rowsByTable: new Map([["t", rows.length]])
       })
@@ -79,7 +80,7 @@ describe("What updates make anew", () => {
         if (selector === undefined) continue
         const filter = write.action === "upsert" ? write.natural : "filter" in write ? write.filter : undefined
         const matching = rows.filter((row) =>
-          filter === undefined ? row.place.id === selector.id : row.matches(filter)
+          filter === undefined ? row.place.id === selector.id : row.matches(filter, new Pace())
         )
         for (const row of matching) workspace.load(row)
         if (selector.id !== undefined) continue
@@ -106,7 +107,9 @@ describe("What updates make anew", () => {
           const row = rows.find(({ place }) => place.id === id)
           return row && { row, versions: new Map([[1, fields(1, 1, 150)]]) }
         },
-        holders: () => [],
+        idOwners: () => [],
+        change: undefined,
+        undoable: [],
         addRecord: () => undefined,
         saveAddRecord: () => undefined,
         hash: requestHash,
@@ -115,9 +118,26 @@ describe("What updates make anew", () => {
           return undefined
         }
       }
-      for (const write of writes) finish(applyWrite(write, context, ""))
+      for (const write of writes) {
+        const applied = kindOf(write).apply(write, context, "")
+        if ("next" in applied) finish(applied)
+      }
       assert.isAtMost(made, foretold)
     },
     { arbitrary: { runs: 3000 } }
   )
+
+  it("is foretold as no longer than rows may be, however many requests patch them", () => {
+    const patch = json(JSON.stringify({ text: "x".repeat(100) }))
+    const update = checked({ action: "update_where", filter: json('{"a":1}'), patch, allowMultiple: true }, rowBytes)
+    const found = { rows: 1, bytes: 50 }
+    const foretold = (requests: number) =>
+      madeBytes(
+        Array.from({ length: requests }, () => batchOf([update])),
+        () => found,
+        found,
+        rowBytes
+      )
+    assert.isAtMost(foretold(100), 100 * (found.bytes + rowBytes + patch.bytes))
+  })
 })

@@ -1,9 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Config, Effect } from "effect"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Effect } from "effect"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { anotherInstance } from "../../support/Instances.ts"
 import { playConcurrently } from "../../support/ModelHistory.ts"
+import { limits, limitVariables as variables, seeds } from "../../support/ModelPlays.ts"
 import {
   connectedAccount,
   freshAccount,
@@ -12,27 +13,9 @@ import {
   type PlayOptions,
   type Send
 } from "../../support/ModelRun.ts"
-import { rowBytes, sendByTools, sendByWire, sendTogether } from "../../support/ModelSend.ts"
+import { sendByTools, sendByWire, sendTogether } from "../../support/ModelSend.ts"
 import type { ModelOperation } from "../../support/ModelValues.ts"
 import { serviceLayer } from "../../support/TestService.ts"
-
-const limits = { tables: 3, rows: 6, storage: 900, row: rowBytes, batch: 6, versions: 3 }
-
-const variables = {
-  LIMIT_TABLES: "3",
-  LIMIT_ROWS_PER_TABLE: "6",
-  LIMIT_STORAGE_BYTES: "900",
-  LIMIT_ROW_BYTES: String(rowBytes),
-  LIMIT_BATCH_OPERATIONS: "6",
-  LIMIT_VERSIONS_PER_ROW: "3"
-}
-
-/** Seeds of sequences; `MODEL_SEED` plays the one that a failure named. */
-const seeds = Effect.fnUntraced(function* (count: number) {
-  const chosen = yield* Config.option(Config.Int("MODEL_SEED"))
-  const first = Date.now() % 1_000_000_000
-  return chosen._tag === "Some" ? [chosen.value] : Array.from({ length: count }, (_, index) => first + index)
-})
 
 /** Sequences with seeds of their own, four at a time. */
 const playAll = Effect.fnUntraced(function* <E, R, E2, R2>(
@@ -82,7 +65,7 @@ layer(serviceLayer(variables), { excludeTestServices: true })("The service and a
         const other = yield* anotherInstance(variables)
         const elsewhere: typeof sendTogether = (account, operations) =>
           sendTogether(account, operations).pipe(
-            Effect.provideService(RowWrites, other.rowWrites),
+            Effect.provideService(Writes, other.rowWrites),
             Effect.provideService(Rows, other.rows)
           )
         const senders = [sendTogether, elsewhere, sendTogether, elsewhere]

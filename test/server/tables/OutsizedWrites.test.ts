@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { RowWrites, type Operation } from "../../../src/server/tables/RowWrites.ts"
+import { Writes, type BatchOperation } from "../../../src/server/tables/Writes.ts"
 import { callerNow } from "../../support/Instances.ts"
 import { peakMebibytes } from "../../support/Memory.ts"
 import { longestTurn } from "../../support/LongestTurn.ts"
@@ -13,11 +13,11 @@ const maxTurn = 200
 /** An account with a table of 1,000 small rows. */
 const thousandRows = Effect.gen(function* () {
   const { accountId } = yield* newAccount
-  const rowWrites = yield* RowWrites
+  const rowWrites = yield* Writes
   const caller = yield* callerNow(accountId, "many")
   const rows = Array.from({ length: 1000 }, (_, n) => json(`{"a":1,"n":${n}}`))
   yield* rowWrites.batch(
-    caller,
+    ...caller,
     rows.map((row) => ({ action: "add", row }))
   )
   return { caller, rowWrites }
@@ -26,16 +26,16 @@ const thousandRows = Effect.gen(function* () {
 const longText = (bytes: number) => json(`{"t":"${"x".repeat(bytes)}"}`)
 const manyMembers = (count: number) => json(`{${Array.from({ length: count }, (_, n) => `"m${n}":${n}`).join()}}`)
 
-const everywhere = (patch: JsonText): Operation => ({
+const everywhere = (patch: JsonText): BatchOperation => ({
   action: "update_where",
   filter: json('{"a":1}'),
   patch,
   allowMultiple: true
 })
 
-const upsertOf = (row: JsonText): Operation => ({ action: "upsert", key: ["t"], row })
+const upsertOf = (row: JsonText): BatchOperation => ({ action: "upsert", key: ["t"], row })
 
-const outsized: Record<string, ReadonlyArray<Operation>> = {
+const outsized: Record<string, ReadonlyArray<BatchOperation>> = {
   "a patch of 500 KB for 1,000 rows": [everywhere(longText(500_000))],
   "a patch of 8 MB for 1,000 rows": [everywhere(longText(8_000_000))],
   "a patch of 300,000 members for 1,000 rows": [everywhere(manyMembers(300_000))],
@@ -52,7 +52,7 @@ layer(servicesLayer({ LIMIT_BATCH_OPERATIONS: "1000" }), { excludeTestServices: 
         Effect.gen(function* () {
           const { caller, rowWrites } = yield* thousandRows
           const before = peakMebibytes()
-          const { answer, longest } = yield* longestTurn(Effect.flip(rowWrites.batch(caller, operations)))
+          const { answer, longest } = yield* longestTurn(Effect.flip(rowWrites.batch(...caller, operations)))
           assert.strictEqual(answer.code, "row_too_large")
           assert.isBelow(longest, maxTurn)
           assert.isBelow(peakMebibytes() - before, 64)

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { bodyOf, newAccount, request, serviceLayer, type Answer } from "../../support/TestService.ts"
@@ -32,7 +33,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Requests that race", (it) 
     Effect.gen(function* () {
       const keys = yield* Keys
       const [mine, theirs] = [yield* newAccount, yield* newAccount]
-      const { api_key: otherKey } = yield* keys.create(mine.accountId, "other")
+      const { api_key: otherKey } = yield* keys.create(wholeAccount(mine.accountId), "other")
       const add = (key: string) =>
         request("POST", "/v1/notes", { key, headers: { "idempotency-key": "shared" }, body: '{"a":1}' })
       const [first, foreign, again] = yield* Effect.all([add(mine.apiKey), add(theirs.apiKey), add(otherKey)], {

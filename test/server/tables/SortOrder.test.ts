@@ -1,6 +1,7 @@
 import { NodeCrypto } from "@effect/platform-node"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { EngineLayer } from "../../../src/App.ts"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { accountIdBytes, accountIdFrom } from "../../../src/domain/Account.ts"
@@ -11,12 +12,13 @@ import { RateLimiter } from "../../../src/server/keys/RateLimiter.ts"
 import { DatabasePulse } from "../../../src/server/sql/DatabasePulse.ts"
 import { TableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { Tables } from "../../../src/server/tables/Tables.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
-import { callerNow, readerNow } from "../../support/Instances.ts"
+import { actorNow, callerNow } from "../../support/Instances.ts"
 import { LocaleDatabaseLayer } from "../../support/LocaleDatabase.ts"
-import { settingsLayer } from "../../../src/testing/TestServices.ts"
+import { settingsLayer } from "../../../src/testing/layerTest.ts"
+import { asked } from "../../support/Asked.ts"
 
 /** Classes of equal values in the written ascending order, as JSON texts. */
 const classes: ReadonlyArray<ReadonlyArray<string>> = [
@@ -92,7 +94,8 @@ const FIELDS = [
 ]
 
 const suite = (database: typeof LocaleDatabaseLayer) =>
-  Layer.mergeAll(Rows.layer, RowWrites.layer, Tables.layer).pipe(
+  Layer.mergeAll(Rows.layer, Writes.layer, Tables.layer).pipe(
+    Layer.provide(EngineLayer),
     Layer.provide([DatabasePulse.layer, Capacity.layer, RateLimiter.layerPostgres, TableCache.layer]),
     Layer.provideMerge(database),
     Layer.provideMerge(settingsLayer()),
@@ -113,18 +116,21 @@ const shuffled = [0, 1, 2, 3, 4, 5, 6].flatMap((start) => numbered.filter((_, in
 const missing = classes.length
 
 const add = Effect.fnUntraced(function* (accountId: string, table: string, rows: ReadonlyArray<string>) {
-  const rowWrites = yield* RowWrites
+  const rowWrites = yield* Writes
   const operations = rows.map((row) => ({ action: "add", row: JsonText.trusted(row) }) as const)
-  yield* rowWrites.batch(yield* callerNow(accountId, table), operations)
+  yield* rowWrites.batch(...(yield* callerNow(accountId, table)), operations)
 })
 
 const sorted = Effect.fnUntraced(function* (accountId: string, table: string, sort: string, limit = 1000) {
   const rows = yield* Rows
-  const { text } = yield* rows.query(yield* readerNow(accountId), table, {
-    filter: undefined,
-    sort: parseSort(sort),
-    limit
-  })
+  const { text } = yield* rows.query(
+    yield* actorNow(accountId),
+    asked(table, {
+      filter: undefined,
+      sort: parseSort(sort),
+      limit
+    })
+  )
   return (JSON.parse(text) as { rows: ReadonlyArray<{ id: string; index: number; place: number }> }).rows
 })
 
@@ -183,7 +189,7 @@ describe("The order of a sort", () => {
             for (let n = 0; n < 3; n++) yield* add(accountId, table, ['{"place":0}', '{"place":0}'])
           }
           const tables = yield* Tables
-          const { text } = yield* tables.list(accountId)
+          const { text } = yield* tables.list(yield* actorNow(accountId))
           const names = (JSON.parse(text) as { tables: ReadonlyArray<{ name: string }> }).tables.map(({ name }) => name)
           assert.deepStrictEqual(names, ["A-1", "A_1", "Aa", "B", "a", "b"])
           const ids = (yield* sorted(accountId, "a", "id")).map(({ id }) => id)
@@ -194,11 +200,14 @@ describe("The order of a sort", () => {
           )
           const created = (yield* sorted(accountId, "a", "created_at")).map(({ id }) => id)
           const rows = yield* Rows
-          const all = yield* rows.query(yield* readerNow(accountId), "a", {
-            filter: undefined,
-            sort: undefined,
-            limit: 1000
-          })
+          const all = yield* rows.query(
+            yield* actorNow(accountId),
+            asked("a", {
+              filter: undefined,
+              sort: undefined,
+              limit: 1000
+            })
+          )
           const inserted = (JSON.parse(all.text) as { rows: ReadonlyArray<{ id: string }> }).rows.map(({ id }) => id)
           assert.deepStrictEqual(created, inserted)
         })

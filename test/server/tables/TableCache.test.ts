@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
+import { AccountId } from "../../../src/domain/Account.ts"
 import { Unavailable } from "../../../src/domain/Problem.ts"
 import { makeTableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
 import { CachedDatabase } from "../../support/CachedDatabase.ts"
@@ -39,7 +40,7 @@ describe("Tables in memory", () => {
       yield* read("v")
       const removed = database.rows("t").slice(0, 1)
       cache.committed(
-        "a",
+        AccountId.make("a"),
         ...database.commit({ t: { stored: [cachedRow(4)], removed }, v: { stored: [cachedRow(5)] } })
       )
       assert.deepStrictEqual(yield* read("t"), [2, 4])
@@ -67,7 +68,7 @@ describe("Tables in memory", () => {
     Effect.gen(function* () {
       const { cache, database, read } = yield* setUpLoaded
       database.commit({ t: { stored: [cachedRow(4)] } })
-      cache.committed("a", ...database.commit({ t: { stored: [cachedRow(5)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ t: { stored: [cachedRow(5)] } }))
       assert.isUndefined(yield* read("t"))
       assert.deepStrictEqual(yield* read("t"), [1, 2, 4, 5])
       assert.deepStrictEqual(yield* read("u"), [3])
@@ -82,9 +83,9 @@ describe("Tables in memory", () => {
       const later = database.commit({ t: { stored: [cachedRow(1)] } })
       yield* read("t")
       yield* read("t")
-      cache.committed("a", ...committed)
+      cache.committed(AccountId.make("a"), ...committed)
       assert.deepStrictEqual(yield* read("t"), [1])
-      cache.committed("a", ...later)
+      cache.committed(AccountId.make("a"), ...later)
       assert.deepStrictEqual(yield* read("t"), [1])
       assert.deepStrictEqual(database.asked(), ["load t"])
     })
@@ -97,8 +98,8 @@ describe("Tables in memory", () => {
       yield* read("t")
       database.isHeld = true
       const reading = yield* fork(read("t"))
-      cache.committed("a", ...database.commit({ t: { stored: [cachedRow(2)] } }))
-      cache.committed("a", ...database.commit({ u: { stored: [cachedRow(3)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ t: { stored: [cachedRow(2)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ u: { stored: [cachedRow(3)] } }))
       const later = yield* fork(read("t"))
       database.release()
       assert.deepStrictEqual(yield* Fiber.join(reading), [1, 2])
@@ -115,7 +116,7 @@ describe("Tables in memory", () => {
       database.isHeld = true
       const reading = yield* fork(read("t"))
       database.commit({ t: { stored: [cachedRow(2)] } })
-      cache.committed("a", ...database.commit({ t: { stored: [cachedRow(3)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ t: { stored: [cachedRow(3)] } }))
       const later = yield* fork(read("t"))
       database.isHeld = false
       database.release()
@@ -170,7 +171,7 @@ describe("Tables in memory", () => {
   it.effect("stay where they are empty and taken off the list of tables, and only then", () =>
     Effect.gen(function* () {
       const { cache, database, read } = yield* setUpLoaded
-      cache.committed("a", ...database.commit({ u: { removed: [cachedRow(3)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ u: { removed: [cachedRow(3)] } }))
       database.removeTable("u")
       assert.deepStrictEqual(yield* read("u"), [])
       assert.deepStrictEqual(database.asked(), ["revisions"])
@@ -201,9 +202,9 @@ describe("Tables in memory", () => {
     Effect.gen(function* () {
       const { cache, database, read } = yield* setUp()
       const before = database.moment()
-      assert.isUndefined(yield* cache.at("a", "t", before))
+      assert.isUndefined(yield* cache.at(AccountId.make("a"), "t", before))
       database.incarnation = 2
-      assert.isUndefined(yield* cache.at("a", "t", before))
+      assert.isUndefined(yield* cache.at(AccountId.make("a"), "t", before))
       assert.deepStrictEqual(database.asked(), ["load t"])
       assert.isUndefined(yield* read("t"))
       assert.deepStrictEqual(yield* read("t"), [])
@@ -215,7 +216,7 @@ describe("Tables in memory", () => {
       const { cache, database, read } = yield* setUpLoaded
       yield* read("t", "b")
       yield* read("t", "b")
-      cache.forget("a")
+      cache.forget(AccountId.make("a"))
       assert.isUndefined(yield* read("t"))
       assert.deepStrictEqual(yield* read("t", "b"), [])
       database.asked()
@@ -273,14 +274,14 @@ describe("Tables in memory", () => {
       const { reading, cache } = yield* Effect.scoped(
         Effect.gen(function* () {
           const cache = yield* makeTableCache(database.reads, 1_048_576)
-          const at = cache.at("a", "t", database.moment())
+          const at = cache.at(AccountId.make("a"), "t", database.moment())
           yield* at
           return { cache, reading: yield* Effect.forkDetach(at, { startImmediately: true }) }
         })
       )
       assert.isTrue(Exit.isSuccess(yield* Fiber.await(reading)))
-      assert.isUndefined(yield* cache.at("a", "t", database.moment()))
-      assert.isUndefined(yield* cache.at("a", "t", database.moment()))
+      assert.isUndefined(yield* cache.at(AccountId.make("a"), "t", database.moment()))
+      assert.isUndefined(yield* cache.at(AccountId.make("a"), "t", database.moment()))
     })
   )
 })

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Metric } from "effect"
+import { AccountId } from "../../../src/domain/Account.ts"
 import { parseSort } from "../../../src/domain/Query.ts"
-import { cachedRow } from "../../support/CachedRows.ts"
+import { atOnce, cachedRow } from "../../support/CachedRows.ts"
 import { fork, metrics, mib, setUp, setUpLoaded } from "../../support/CacheUnderTest.ts"
 import { liveBytes } from "../../support/LiveHeap.ts"
 
@@ -13,15 +14,15 @@ describe("Tables in memory", () => {
       const rows = Array.from({ length: 4 }, (_, index) => cachedRow(index + 1, `{"a":"${long}"}`))
       database.commit({ t: { stored: rows } })
       for (let n = 0; n < 4; n++) assert.isUndefined(yield* read("t"))
-      cache.committed("a", ...database.commit({ t: { stored: [cachedRow(5)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ t: { stored: [cachedRow(5)] } }))
       assert.isUndefined(yield* read("t"))
       assert.deepStrictEqual(database.asked(), ["load t"])
-      cache.committed("a", ...database.commit({ t: { removed: rows.slice(1) } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ t: { removed: rows.slice(1) } }))
       assert.isUndefined(yield* read("t"))
       assert.deepStrictEqual(yield* read("t"), [1, 5])
       // It grows beyond what is kept; text may take twice its bytes.
       for (let n = 6; n < 15; n++)
-        cache.committed("a", ...database.commit({ t: { stored: [cachedRow(n, `{"a":"${long}"}`)] } }))
+        cache.committed(AccountId.make("a"), ...database.commit({ t: { stored: [cachedRow(n, `{"a":"${long}"}`)] } }))
       assert.isUndefined(yield* read("t"))
       assert.isBelow((yield* metrics).bytes, mib)
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
@@ -47,7 +48,7 @@ describe("Tables in memory", () => {
       // What a query learns counts as well.
       const before = (yield* metrics).bytes
       const table = yield* at("t", "a")
-      table!.query({ filter: undefined, sort: parseSort("a"), limit: 1 })
+      atOnce(table!.query({ filter: undefined, sort: parseSort("a"), limit: 1 }))
       yield* read("t", "c")
       assert.isAbove((yield* metrics).bytes, before)
       assert.isAtMost((yield* metrics).bytes, 4 * mib)
@@ -74,7 +75,7 @@ describe("Tables in memory", () => {
     Effect.gen(function* () {
       const { cache, database, read } = yield* setUp(0)
       for (let n = 0; n < 3; n++) assert.isUndefined(yield* read("t"))
-      cache.committed("a", ...database.commit({ t: { stored: [cachedRow(1)] } }))
+      cache.committed(AccountId.make("a"), ...database.commit({ t: { stored: [cachedRow(1)] } }))
       assert.isUndefined(yield* read("t"))
       assert.deepStrictEqual(database.asked(), [])
       assert.deepStrictEqual(yield* metrics, { hits: 0, misses: 0, bytes: 0 })
@@ -96,7 +97,7 @@ describe("Tables in memory", () => {
   it.effect("leave nothing behind when they are forgotten one by one, and tell what their marks take", () =>
     Effect.gen(function* () {
       const { cache, read } = yield* setUp()
-      const accounts = Array.from({ length: 20_000 }, (_, index) => `account ${index}`)
+      const accounts = Array.from({ length: 20_000 }, (_, index) => AccountId.make(`account ${index}`))
       for (const account of accounts) yield* read("warm", account)
       for (const account of accounts) cache.forget(account)
       assert.strictEqual((yield* metrics).bytes, 0)

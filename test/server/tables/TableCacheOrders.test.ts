@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
+import { AccountId } from "../../../src/domain/Account.ts"
 import type { CachedRow, CachedTable } from "../../../src/server/tables/engine/cache/CachedTable.ts"
 import { pick, randomFrom } from "../../domain/json/RandomJson.ts"
 import type { CachedDatabase, Moment } from "../../support/CachedDatabase.ts"
@@ -63,9 +64,9 @@ const playRandomly = Effect.fnUntraced(function* (seed: number) {
     else if (kind < 9) untold.push(commit(step))
     else if (kind < 26) {
       const [table, admitted] = [pick(random, ["t", "u"]), database.moment()]
-      readings.push({ table, admitted, fiber: yield* fork(cache.at("a", table, admitted)) })
+      readings.push({ table, admitted, fiber: yield* fork(cache.at(AccountId.make("a"), table, admitted)) })
     } else if (kind < 38) database.release(random(Math.max(1, database.waiting)))
-    else if (kind === 38 && random(4) === 0) cache.forget("a")
+    else if (kind === 38 && random(4) === 0) cache.forget(AccountId.make("a"))
     else if (kind === 39 && random(4) === 0) {
       database.failOver(pick(random, saved.slice(-3)))
       // Nobody learns of what was on its way, or what the past of the other server was from there on.
@@ -73,7 +74,7 @@ const playRandomly = Effect.fnUntraced(function* (seed: number) {
       remember()
     }
     saved.push(database.saved)
-    if (random(3) > 0) for (const told of untold.splice(0)) cache.committed("a", ...told)
+    if (random(3) > 0) for (const told of untold.splice(0)) cache.committed(AccountId.make("a"), ...told)
     yield* Effect.yieldNow
     for (const reading of readings.splice(0)) if (!settle(reading)) readings.push(reading)
   }

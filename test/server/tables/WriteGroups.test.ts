@@ -1,25 +1,29 @@
 import { assert, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, References } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Actor } from "../../../src/domain/Actor.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
 import { Capacity } from "../../../src/server/capacity/Capacity.ts"
-import { Imports } from "../../../src/server/tables/Imports.ts"
-import { RowWrites, type Caller } from "../../../src/server/tables/RowWrites.ts"
+import { Writes, type WriteTarget } from "../../../src/server/tables/Writes.ts"
 import { untilWaiting, whileHeld } from "../../support/HeldAccount.ts"
-import { anotherInstance, callerNow, readerNow } from "../../support/Instances.ts"
+import { anotherInstance, actorNow, callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
 import { newAccount, servicesLayer } from "../../support/TestService.ts"
+import { asked } from "../../support/Asked.ts"
 
 const json = JsonText.trusted
 
 const rowsOf = Effect.fnUntraced(function* (accountId: string, table: string) {
   const rows = yield* Rows
-  const { text } = yield* rows.query(yield* readerNow(accountId), table, {
-    filter: undefined,
-    sort: undefined,
-    limit: 1000
-  })
+  const { text } = yield* rows.query(
+    yield* actorNow(accountId),
+    asked(table, {
+      filter: undefined,
+      sort: undefined,
+      limit: 1000
+    })
+  )
   return (JSON.parse(text) as { rows: ReadonlyArray<Record<string, unknown>> }).rows
 })
 
@@ -27,14 +31,14 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("are stored although their neighbours are refused", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "notes")
       const write = Effect.fnUntraced(function* (index: number) {
-        if (index % 3 === 0) yield* rowWrites.write(caller, { action: "add", row: json(`{"n":${index}}`) })
+        if (index % 3 === 0) yield* rowWrites.write(...caller, { action: "add", row: json(`{"n":${index}}`) })
         else if (index % 3 === 1)
-          yield* rowWrites.write(caller, { action: "update_row", id: "none", patch: json("{}") })
+          yield* rowWrites.write(...caller, { action: "update_row", id: "none", patch: json("{}") })
         else {
-          yield* rowWrites.batch(caller, [
+          yield* rowWrites.batch(...caller, [
             { action: "add", row: json('{"n":"half"}') },
             { action: "update_where", filter: json('{"n":0}'), patch: json('{"half":true}') },
             { action: "update_row", id: "none", patch: json("{}") }
@@ -63,9 +67,9 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("are stored although a neighbour's caller goes away, whose write is dropped", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "notes")
-      const add = (name: string) => rowWrites.write(caller, { action: "add", row: json(`{"name":"${name}"}`) })
+      const add = (name: string) => rowWrites.write(...caller, { action: "add", row: json(`{"name":"${name}"}`) })
       const fibers = yield* whileHeld(
         accountId,
         Effect.gen(function* () {
@@ -93,12 +97,12 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
     accountId: string,
     writes: ReadonlyArray<Effect.Effect<unknown, unknown>>
   ) {
-    const rowWrites = yield* RowWrites
+    const rowWrites = yield* Writes
     const elsewhere = yield* callerNow(accountId, "elsewhere")
     const fibers = yield* whileHeld(
       accountId,
       Effect.gen(function* () {
-        yield* Effect.forkScoped(rowWrites.write(elsewhere, { action: "add", row: json("{}") }), {
+        yield* Effect.forkScoped(rowWrites.write(...elsewhere, { action: "add", row: json("{}") }), {
           startImmediately: true
         })
         yield* untilWaiting
@@ -108,9 +112,9 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
     return yield* Effect.forEach(fibers, Fiber.await)
   })
 
-  const added = Effect.fnUntraced(function* (caller: Caller) {
-    const rowWrites = yield* RowWrites
-    const { body } = yield* rowWrites.write(caller, { action: "add", row: json('{"n":0}') })
+  const added = Effect.fnUntraced(function* (...caller: readonly [Actor, WriteTarget]) {
+    const rowWrites = yield* Writes
+    const { body } = yield* rowWrites.write(...caller, { action: "add", row: json('{"n":0}') })
     return JSON.parse(body.text) as { readonly id: string; readonly created_at: string; readonly updated_at: string }
   })
 
@@ -122,12 +126,12 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("restore nothing through another table, though the version was made in the same group", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "notes")
-      const { id } = yield* added(caller)
+      const { id } = yield* added(...caller)
       const [patched, restored] = yield* behindAnother(accountId, [
-        rowWrites.write(caller, { action: "update_row", id, patch: json('{"n":1}') }),
-        rowWrites.write({ ...caller, table: "other" }, { action: "restore", id, version: 1 })
+        rowWrites.write(...caller, { action: "update_row", id, patch: json('{"n":1}') }),
+        rowWrites.write(caller[0], { table: "other" }, { action: "restore", id, version: 1 })
       ])
       assert.isTrue(patched !== undefined && Exit.isSuccess(patched))
       assert.strictEqual(codeOf(restored), "version_not_found")
@@ -138,14 +142,14 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("are seen by an import that waits behind them", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
-      const imports = yield* Imports
+      const rowWrites = yield* Writes
+      const imports = yield* Writes
       const caller = yield* callerNow(accountId, "notes")
-      const row = yield* added(caller)
-      yield* rowWrites.write(caller, { action: "delete", filter: json('{"n":0}') })
+      const row = yield* added(...caller)
+      yield* rowWrites.write(...caller, { action: "delete", filter: json('{"n":0}') })
       const [restored, imported] = yield* behindAnother(accountId, [
-        rowWrites.write(caller, { action: "restore", id: row.id, version: 1 }),
-        imports.run(caller, { notes: [json(JSON.stringify(row))] })
+        rowWrites.write(...caller, { action: "restore", id: row.id, version: 1 }),
+        imports.import(...caller, { notes: [json(JSON.stringify(row))] })
       ])
       assert.isTrue(restored !== undefined && Exit.isSuccess(restored))
       assert.strictEqual(codeOf(imported), "id_exists")
@@ -157,9 +161,9 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
       const sql = yield* SqlClient.SqlClient
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "notes")
-      const add = (text: string) => rowWrites.write(caller, { action: "add", row: json(text) })
+      const add = (text: string) => rowWrites.write(...caller, { action: "add", row: json(text) })
       yield* sql`ALTER TABLE rows ADD CONSTRAINT no_defect CHECK (data <> '{"defect":1}')`
       const exits = yield* Effect.ensuring(
         behindAnother(accountId, [add('{"n":1}'), add('{"defect":1}'), add('{"n":2}')]),
@@ -177,25 +181,25 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("are stored although there is no room for a neighbour's large answer", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const { answers } = yield* Capacity
       const caller = yield* callerNow(accountId, "notes")
       const long = json(JSON.stringify({ long: true, text: "x".repeat(60_000) }))
       yield* rowWrites.batch(
-        caller,
+        ...caller,
         Array.from({ length: 5 }, () => ({ action: "add", row: long }) as const)
       )
       const group = behindAnother(accountId, [
-        rowWrites.write(caller, { action: "add", row: json('{"n":1}') }),
-        rowWrites.write(caller, {
+        rowWrites.write(...caller, { action: "add", row: json('{"n":1}') }),
+        rowWrites.write(...caller, {
           action: "update_where",
           filter: json('{"long":true}'),
           patch: json('{"n":2}'),
           allowMultiple: true
         }),
-        rowWrites.write(caller, { action: "add", row: json('{"n":3}') })
+        rowWrites.write(...caller, { action: "add", row: json('{"n":3}') })
       ])
-      const taken = answers.count(accountId, 112 * 1_048_576)
+      const taken = answers.count(accountId, 64 * 1_048_576)
       const exits = yield* Effect.scoped(Effect.andThen(taken, group))
       assert.deepStrictEqual(exits.map(codeOf), [undefined, "unavailable", undefined])
       assert.deepStrictEqual(
@@ -208,11 +212,11 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("keep one record of an add whose key came with the request and with the operation", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "notes", "once")
       const add = { action: "add", row: json("{}"), idempotencyKey: "once" } as const
-      const first = yield* rowWrites.write(caller, add)
-      assert.deepStrictEqual(yield* rowWrites.write(caller, add), { body: first.body, replayed: true })
+      const first = yield* rowWrites.write(...caller, add)
+      assert.deepStrictEqual(yield* rowWrites.write(...caller, add), { ...first, replayed: true })
       assert.isUndefined(yield* countersFault(accountId))
     })
   )
@@ -220,9 +224,9 @@ layer(servicesLayer({ LIMIT_ROWS_PER_TABLE: "30" }), { excludeTestServices: true
   it.effect("go on although a caller is interrupted at any step of its write", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const rowWrites = yield* RowWrites
+      const rowWrites = yield* Writes
       const caller = yield* callerNow(accountId, "notes")
-      const write = (k: string) => rowWrites.write(caller, { action: "upsert", key: "k", row: json(`{"k":"${k}"}`) })
+      const write = (k: string) => rowWrites.write(...caller, { action: "upsert", key: "k", row: json(`{"k":"${k}"}`) })
       for (const opsBeforeYield of [2, 3, 4, 5]) {
         for (let steps = 0; steps < 30; steps++) {
           const gone = Effect.provideService(write("gone"), References.MaxOpsBeforeYield, opsBeforeYield)
@@ -243,15 +247,15 @@ layer(servicesLayer(variables), { excludeTestServices: true })("What an instance
   it.effect("refuses nothing: another instance may have made room since", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const here = yield* RowWrites
+      const here = yield* Writes
       const there = (yield* anotherInstance(variables)).rowWrites
       const caller = yield* callerNow(accountId, "notes")
       const add = { action: "add", row: json('{"a":1}') } as const
-      for (let n = 0; n < 3; n++) yield* here.write(caller, add)
-      const refused = yield* Effect.flip(here.write(caller, add))
+      for (let n = 0; n < 3; n++) yield* here.write(...caller, add)
+      const refused = yield* Effect.flip(here.write(...caller, add))
       assert.strictEqual(refused.code, "row_limit")
-      yield* there.write(caller, { action: "delete", filter: json('{"a":1}') })
-      yield* here.write(caller, add)
+      yield* there.write(...caller, { action: "delete", filter: json('{"a":1}') })
+      yield* here.write(...caller, add)
       assert.strictEqual((yield* rowsOf(accountId, "notes")).length, 1)
     })
   )
@@ -259,34 +263,49 @@ layer(servicesLayer(variables), { excludeTestServices: true })("What an instance
   it.effect("lets nothing through: another instance may have filled it since", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const here = yield* RowWrites
+      const here = yield* Writes
       const there = (yield* anotherInstance(variables)).rowWrites
       const caller = yield* callerNow(accountId, "notes")
       const add = { action: "add", row: json('{"a":1}') } as const
-      yield* here.write(caller, add)
-      for (let n = 0; n < 2; n++) yield* there.write(caller, add)
-      assert.strictEqual((yield* Effect.flip(here.write(caller, add))).code, "row_limit")
+      yield* here.write(...caller, add)
+      for (let n = 0; n < 2; n++) yield* there.write(...caller, add)
+      assert.strictEqual((yield* Effect.flip(here.write(...caller, add))).code, "row_limit")
       const other = yield* callerNow(accountId, "other")
-      yield* there.write(other, add)
+      yield* there.write(...other, add)
       const third = yield* callerNow(accountId, "third")
-      assert.strictEqual((yield* Effect.flip(here.write(third, add))).code, "table_limit")
+      assert.strictEqual((yield* Effect.flip(here.write(...third, add))).code, "table_limit")
       assert.isUndefined(yield* countersFault(accountId))
+    })
+  )
+
+  it.effect("is not what a dry run tells of: an add whose key was used tells what was answered then", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* newAccount
+      const rowWrites = yield* Writes
+      const [actor, target] = yield* callerNow(accountId, "notes")
+      const add = { action: "add", row: json('{"a":1}'), idempotencyKey: "once" } as const
+      const update = { action: "update_where", filter: json('{"a":1}'), patch: json('{"b":1}') } as const
+      const idOf = ({ body }: { readonly body: JsonText }, index: number) =>
+        (JSON.parse(body.text) as { results: ReadonlyArray<{ result: { id: string } }> }).results[index]!.result.id
+      const first = yield* rowWrites.batch(actor, target, [add])
+      const dry = yield* rowWrites.batch(actor, { ...target, isDryRun: true }, [update, add])
+      assert.strictEqual(idOf(dry, 1), idOf(first, 0))
     })
   )
 
   it.effect("is not what a write acts on: patches and idempotency keys of another instance count", () =>
     Effect.gen(function* () {
       const { accountId } = yield* newAccount
-      const here = yield* RowWrites
+      const here = yield* Writes
       const there = (yield* anotherInstance(variables)).rowWrites
       const caller = yield* callerNow(accountId, "notes")
       const keyed = yield* callerNow(accountId, "notes", "once")
-      yield* here.write(caller, { action: "add", row: json('{"a":1,"n":0}') })
-      yield* there.write(caller, { action: "update_where", filter: json('{"a":1}'), patch: json('{"n":1}') })
-      const first = yield* there.write(keyed, { action: "add", row: json('{"a":2}') })
-      const again = yield* here.write(keyed, { action: "add", row: json('{"a":2}') })
-      assert.deepStrictEqual(again, { body: first.body, replayed: true })
-      yield* here.write(caller, { action: "update_where", filter: json('{"n":1}'), patch: json('{"m":2}') })
+      yield* here.write(...caller, { action: "add", row: json('{"a":1,"n":0}') })
+      yield* there.write(...caller, { action: "update_where", filter: json('{"a":1}'), patch: json('{"n":1}') })
+      const first = yield* there.write(...keyed, { action: "add", row: json('{"a":2}') })
+      const again = yield* here.write(...keyed, { action: "add", row: json('{"a":2}') })
+      assert.deepStrictEqual(again, { ...first, replayed: true })
+      yield* here.write(...caller, { action: "update_where", filter: json('{"n":1}'), patch: json('{"m":2}') })
       const rows = yield* rowsOf(accountId, "notes")
       assert.strictEqual(rows.length, 2)
       assert.deepInclude(rows[0], { a: 1, n: 1, m: 2 })

@@ -1,38 +1,31 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Result, Scope } from "effect"
+import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { limitsWith } from "../../../src/domain/Limits.ts"
+import { AccountId } from "../../../src/domain/Account.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { updateWhereOf, type Write } from "../../../src/domain/Write.ts"
-import type { Selector } from "../../../src/server/tables/ApplyWrite.ts"
-import type { WriteRequest } from "../../../src/server/tables/EvaluateWrites.ts"
-import type { RecordKey } from "../../../src/server/tables/GroupReads.ts"
+import type { WriteRequest } from "../../../src/server/tables/engine/Evaluation.ts"
+import type { RecordKey } from "../../../src/server/tables/engine/Load.ts"
 import { makeRoom } from "../../../src/server/capacity/Room.ts"
-import type { AccountState } from "../../../src/server/tables/Workspace.ts"
-import { makeWriteRoom } from "../../../src/server/tables/WriteRoom.ts"
-import { batchOf } from "../../support/Batches.ts"
+import type { Selector } from "../../../src/server/tables/operations/OperationKind.ts"
+import type { Write } from "../../../src/server/tables/operations/Operations.ts"
+import type { AccountState } from "../../../src/server/tables/engine/Workspace.ts"
+import { makeWriteRoom } from "../../../src/server/tables/engine/WriteRoom.ts"
+import { batchOf, checked } from "../../support/Batches.ts"
 
 const mebibyte = 1_048_576
-const limits = {
-  tables: 20,
-  rowsPerTable: 1000,
-  storageBytes: 25 * mebibyte,
-  rowBytes: 65_536,
-  batchOperations: 100,
-  versionsPerRow: 10,
-  versionDays: 30,
-  versionStorageBytes: 250 * mebibyte,
-  idempotencyHours: 24,
-  idempotencyStorageBytes: 250 * mebibyte
-}
+const limits = limitsWith({})
 
-const size = { limit: limits.rowBytes, longest: limits.rowBytes }
 const updateOf = (filter: string, patch = '{"b":1}') =>
-  Result.getOrThrow(updateWhereOf(JsonText.trusted(filter), JsonText.trusted(patch), true, size, ""))
+  checked(
+    { action: "update_where", filter: JsonText.trusted(filter), patch: JsonText.trusted(patch), allowMultiple: true },
+    limits.rowBytes
+  )
 
 /** An account of 25 MiB, in which each filter finds so many MiB in so many rows. */
 const repoOf = (
   found: (selector: Selector) => number,
-  answerBytes: Readonly<Record<string, number>> = {},
+  recordBytes: Readonly<Record<string, number>> = {},
   rows = 100
 ) => ({
   sizes: (_: string, selectors: ReadonlyArray<Selector>) =>
@@ -40,12 +33,16 @@ const repoOf = (
       storageBytes: limits.storageBytes,
       found: selectors.map((selector) => ({ rows, bytes: found(selector) * mebibyte }))
     }),
-  answerBytes: (_: string, wanted: ReadonlyArray<RecordKey>) =>
-    Effect.succeed(wanted.map((one) => ({ ...one, bytes: (answerBytes[one.key] ?? 0) * mebibyte })))
+  undoableBytes: () => Effect.succeed(0),
+  recordBytes: (_: string, wanted: ReadonlyArray<RecordKey>) =>
+    Effect.succeed(wanted.map((one) => ({ ...one, bytes: (recordBytes[one.key] ?? 0) * mebibyte })))
 })
 
+const unbounded = () =>
+  makeRoom({ total: Number.POSITIVE_INFINITY, perAccount: Number.POSITIVE_INFINITY, patience: "15 seconds" })
+
 const keyed = (key: string): WriteRequest => ({
-  accountId: "",
+  accountId: AccountId.make(""),
   table: "t",
   operation: "update_where",
   writes: [],
@@ -53,6 +50,7 @@ const keyed = (key: string): WriteRequest => ({
   isDryRun: false,
   changedBy: "{}",
   now: 0,
+  incarnation: 0,
   idempotency: { key, requestHash: "" },
   bytes: 0
 })
@@ -62,10 +60,11 @@ const roomForRepeats = () => {
   const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
   const admit = makeWriteRoom(
     repoOf(() => 0, { k1: 25, k2: 5, k3: 25 }),
-    workspaces,
+    { workspaces, answers: unbounded() },
     limits
   )
-  const take = (keys: ReadonlyArray<string>, isPatient = true) => admit("one", keys.map(keyed), undefined, isPatient)
+  const take = (keys: ReadonlyArray<string>, isPatient = true) =>
+    admit(AccountId.make("one"), keys.map(keyed), undefined, isPatient)
   return { take, workspaces }
 }
 
@@ -79,11 +78,11 @@ const roomFor = (selected: number) => {
 }
 
 /** Room for batches of such writes, and how to tell whether an account could have so many MiB more. */
-const roomForUpdates = (found: (selector: Selector) => number, rows?: number) => {
+const roomForUpdates = (found: (selector: Selector) => number, rows?: number, answers = unbounded()) => {
   const workspaces = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
-  const admit = makeWriteRoom(repoOf(found, {}, rows), workspaces, limits)
+  const admit = makeWriteRoom(repoOf(found, {}, rows), { workspaces, answers }, limits)
   const take = (batches: ReadonlyArray<ReadonlyArray<Write>>, accountId = "one", known?: AccountState) =>
-    admit(accountId, batches.map(batchOf), known, true)
+    admit(AccountId.make(accountId), batches.map(batchOf), known && { state: known, cached: undefined }, true)
   const leaves = (more: number) => workspaces.lacks("one", more * mebibyte) === undefined
   return { take, leaves }
 }
@@ -103,6 +102,18 @@ describe("Writes that select much", () => {
       assert.isUndefined(patient.pollUnsafe())
       yield* Scope.close(first, Exit.void)
       yield* Fiber.join(patient)
+    })
+  )
+
+  it.effect("are refused at once where there is no room for their answers", () =>
+    Effect.gen(function* () {
+      const answers = makeRoom({ total: 128 * mebibyte, perAccount: 64 * mebibyte, patience: "15 seconds" })
+      const { leaves, take } = roomForUpdates(() => 25, undefined, answers)
+      yield* answers.count("one", 40 * mebibyte)
+      const refused = yield* Effect.flip(take([[updateOf('{"a":1}')]]))
+      assert.include(refused._tag === "LacksRoom" ? refused.problem.detail : "", "too many large responses")
+      assert.isTrue(leaves(64))
+      yield* take([[updateOf('{"a":1}')]], "another account")
     })
   )
 
@@ -167,7 +178,14 @@ describe("The room of updates", () => {
     Effect.gen(function* () {
       const { leaves, take } = roomForUpdates(() => 0.1, 1000)
       const write = updateOf('{"a":1}', JSON.stringify({ text: "x".repeat(20 * 1024) }))
-      const known = { revision: 1, nextSeq: 1, storageBytes: 200_000, rowsByTable: new Map([["t", 1000]]) }
+      const known = {
+        revision: 1,
+        incarnation: 1,
+        nextSeq: 1,
+        nextChange: 1,
+        storageBytes: 200_000,
+        rowsByTable: new Map([["t", 1000]])
+      }
       for (const state of [undefined, known]) {
         yield* Effect.scoped(
           Effect.gen(function* () {
@@ -182,7 +200,14 @@ describe("The room of updates", () => {
   it.effect("is asked for by nobody where all that there is would be little", () =>
     Effect.gen(function* () {
       const { take } = roomForUpdates(() => assert.fail("what is found was asked for"))
-      const known = { revision: 1, nextSeq: 1, storageBytes: 200_000, rowsByTable: new Map([["t", 1000]]) }
+      const known = {
+        revision: 1,
+        incarnation: 1,
+        nextSeq: 1,
+        nextChange: 1,
+        storageBytes: 200_000,
+        rowsByTable: new Map([["t", 1000]])
+      }
       yield* take([[updateOf('{"a":1}')]], "one", known)
     })
   )

@@ -1,7 +1,7 @@
 WITH wanted AS (
-  SELECT account_id, revision, next_seq, storage_bytes
-  FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
-    AS w (account_id, revision, next_seq, storage_bytes)
+  SELECT account_id, revision, next_seq, next_change, storage_bytes
+  FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+    AS w (account_id, revision, next_seq, next_change, storage_bytes)
 ), locked AS (
   SELECT account_id, revision
   FROM accounts
@@ -9,11 +9,12 @@ WITH wanted AS (
   ORDER BY account_id
   FOR UPDATE SKIP LOCKED
 ), new_records AS (
-  SELECT account_id, scope, key, request_hash, answer, created_at, octet_length(answer) AS bytes
-  FROM unnest($5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[], $10::timestamptz[])
-    AS r (account_id, scope, key, request_hash, answer, created_at)
+  SELECT account_id, scope, key, request_hash, answer, change, created_at, octet_length(answer) AS bytes
+  FROM unnest($6::text[], $7::text[], $8::text[], $9::bytea[], $10::text[], $11::bigint[],
+      $12::timestamptz[])
+    AS r (account_id, scope, key, request_hash, answer, change, created_at)
 ), old_records AS (
-  SELECT r.account_id, i.bytes, i.created_at > memory_now() - make_interval(hours => $11::integer) AS is_kept
+  SELECT r.account_id, i.bytes, i.created_at > memory_now() - make_interval(hours => $13::integer) AS is_kept
   FROM new_records r
   CROSS JOIN LATERAL (
     SELECT i.bytes, i.created_at
@@ -23,10 +24,10 @@ WITH wanted AS (
   ) i
 ), new_versions AS (
   SELECT v.account_id, v.table_name, v.row_id, v.version, r.seq, r.created_at, r.updated_at, r.data,
-    octet_length(r.data) AS bytes, v.operation, v.changed_by, v.archived_at
-  FROM unnest($12::text[], $13::text[], $14::text[], $15::integer[], $16::text[], $17::text[],
-      $18::timestamptz[])
-    AS v (account_id, table_name, row_id, version, operation, changed_by, archived_at)
+    octet_length(r.data) AS bytes, v.operation, v.change, v.changed_by, v.archived_at
+  FROM unnest($14::text[], $15::text[], $16::text[], $17::integer[], $18::text[], $19::bigint[],
+      $20::text[], $21::timestamptz[])
+    AS v (account_id, table_name, row_id, version, operation, change, changed_by, archived_at)
   CROSS JOIN LATERAL (
     SELECT r.seq, r.created_at, r.updated_at, r.data
     FROM rows r
@@ -35,14 +36,14 @@ WITH wanted AS (
   ) r
   UNION ALL
   SELECT account_id, table_name, row_id, version, seq, created_at, updated_at, data, octet_length(data), operation,
-    changed_by, archived_at
-  FROM unnest($19::text[], $20::text[], $21::text[], $22::integer[], $23::bigint[], $24::timestamptz[],
-      $25::timestamptz[], $26::text[], $27::text[], $28::text[], $29::timestamptz[])
-    AS v (account_id, table_name, row_id, version, seq, created_at, updated_at, data, operation, changed_by,
+    change, changed_by, archived_at
+  FROM unnest($22::text[], $23::text[], $24::text[], $25::integer[], $26::bigint[], $27::timestamptz[],
+      $28::timestamptz[], $29::text[], $30::text[], $31::bigint[], $32::text[], $33::timestamptz[])
+    AS v (account_id, table_name, row_id, version, seq, created_at, updated_at, data, operation, change, changed_by,
       archived_at)
 ), stale_versions AS (
   SELECT v.account_id, v.ctid, v.bytes
-  FROM unnest($30::text[], $31::text[], $32::text[], $33::integer[])
+  FROM unnest($34::text[], $35::text[], $36::text[], $37::integer[])
     AS p (account_id, table_name, id, last_pruned)
   CROSS JOIN LATERAL (
     SELECT account_id, ctid, bytes
@@ -54,6 +55,7 @@ WITH wanted AS (
   UPDATE accounts a
   SET revision = w.revision + 1,
     next_seq = w.next_seq,
+    next_change = w.next_change,
     storage_bytes = w.storage_bytes,
     version_bytes = a.version_bytes
       + (SELECT coalesce(sum(p.bytes), 0)::bigint FROM new_versions p WHERE p.account_id = w.account_id)
@@ -67,28 +69,38 @@ WITH wanted AS (
     AND NOT EXISTS (SELECT FROM old_records o WHERE o.account_id = w.account_id AND o.is_kept)
   RETURNING a.account_id, a.revision, a.version_bytes, a.idempotency_bytes
 ), added AS (
-  INSERT INTO rows (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets)
+  INSERT INTO rows
+    (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets, change, changed_by)
   SELECT a.account_id, n.table_name, n.seq, n.id, n.created_at, n.updated_at, n.last_version, n.data, n.facets::jsonb,
-    n.long_facets::jsonb
+    n.long_facets::jsonb, n.change, n.changed_by
   FROM account a
-  JOIN unnest($34::text[], $35::text[], $36::bigint[], $37::text[], $38::timestamptz[], $39::timestamptz[], $40::integer[], $41::text[],
-      $42::text[], $43::text[])
-    AS n (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets)
+  JOIN unnest($38::text[], $39::text[], $40::bigint[], $41::text[], $42::timestamptz[], $43::timestamptz[], $44::integer[], $45::text[],
+      $46::text[], $47::text[], $48::bigint[], $49::text[])
+    AS n (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets, change,
+      changed_by)
     ON n.account_id = a.account_id
 ), counted AS (
   INSERT INTO tables (account_id, name, rows, revision)
   SELECT a.account_id, t.name, t.rows, a.revision
   FROM account a
-  JOIN unnest($44::text[], $45::text[], $46::integer[]) AS t (account_id, name, rows) ON t.account_id = a.account_id
+  JOIN unnest($50::text[], $51::text[], $52::integer[]) AS t (account_id, name, rows) ON t.account_id = a.account_id
   ON CONFLICT (account_id, name) DO UPDATE SET rows = excluded.rows, revision = excluded.revision
+), logged AS (
+  INSERT INTO changes (account_id, change, place, at, table_name, row_id, operation, version, changed_by)
+  SELECT a.account_id, l.change, l.place, l.at, l.table_name, l.row_id, l.operation, l.version, l.changed_by
+  FROM account a
+  JOIN unnest($53::text[], $54::bigint[], $55::integer[], $56::timestamptz[], $57::text[], $58::text[],
+      $59::text[], $60::integer[], $61::text[])
+    AS l (account_id, change, place, at, table_name, row_id, operation, version, changed_by)
+    ON l.account_id = a.account_id
 ), changed AS (
   UPDATE rows r
   SET updated_at = c.updated_at, last_version = c.last_version, data = c.data, facets = c.facets::jsonb,
-    long_facets = c.long_facets::jsonb
+    long_facets = c.long_facets::jsonb, change = c.change, changed_by = c.changed_by
   FROM account a
-  JOIN unnest($47::text[], $48::text[], $49::text[], $50::timestamptz[], $51::integer[], $52::text[],
-      $53::text[], $54::text[])
-    AS c (account_id, table_name, id, updated_at, last_version, data, facets, long_facets)
+  JOIN unnest($62::text[], $63::text[], $64::text[], $65::timestamptz[], $66::integer[], $67::text[],
+      $68::text[], $69::text[], $70::bigint[], $71::text[])
+    AS c (account_id, table_name, id, updated_at, last_version, data, facets, long_facets, change, changed_by)
     ON c.account_id = a.account_id
   CROSS JOIN LATERAL (
     SELECT account_id, ctid
@@ -100,7 +112,7 @@ WITH wanted AS (
 ), removed AS (
   DELETE FROM rows r
   USING account a
-  JOIN unnest($55::text[], $56::text[], $57::text[]) AS d (account_id, table_name, id)
+  JOIN unnest($72::text[], $73::text[], $74::text[]) AS d (account_id, table_name, id)
     ON d.account_id = a.account_id
   CROSS JOIN LATERAL (
     SELECT account_id, ctid
@@ -111,10 +123,10 @@ WITH wanted AS (
   WHERE r.account_id = found.account_id AND r.ctid = found.ctid
 ), archived AS (
   INSERT INTO versions
-    (account_id, table_name, row_id, version, seq, created_at, updated_at, data, bytes, operation, changed_by,
-     archived_at)
+    (account_id, table_name, row_id, version, seq, created_at, updated_at, data, bytes, operation, change,
+     changed_by, archived_at)
   SELECT a.account_id, v.table_name, v.row_id, v.version, v.seq, v.created_at, v.updated_at, v.data, v.bytes,
-    v.operation, v.changed_by, v.archived_at
+    v.operation, v.change, v.changed_by, v.archived_at
   FROM account a
   JOIN new_versions v ON v.account_id = a.account_id
 ), pruned AS (
@@ -123,13 +135,13 @@ WITH wanted AS (
   JOIN stale_versions s ON s.account_id = a.account_id
   WHERE v.account_id = s.account_id AND v.ctid = s.ctid
 ), recorded AS (
-  INSERT INTO idempotency_records (account_id, scope, key, request_hash, answer, bytes, created_at)
-  SELECT a.account_id, r.scope, r.key, r.request_hash, r.answer, r.bytes, r.created_at
+  INSERT INTO idempotency_records (account_id, scope, key, request_hash, answer, change, bytes, created_at)
+  SELECT a.account_id, r.scope, r.key, r.request_hash, r.answer, r.change, r.bytes, r.created_at
   FROM account a
   JOIN new_records r ON r.account_id = a.account_id
   ON CONFLICT (account_id, scope, key) DO UPDATE
-  SET request_hash = excluded.request_hash, answer = excluded.answer, bytes = excluded.bytes,
-    created_at = excluded.created_at
+  SET request_hash = excluded.request_hash, answer = excluded.answer, change = excluded.change,
+    bytes = excluded.bytes, created_at = excluded.created_at
 )
 SELECT w.account_id,
   CASE WHEN a.account_id IS NOT NULL THEN 'committed' WHEN l.account_id IS NULL THEN 'busy' ELSE 'stale' END AS verdict,

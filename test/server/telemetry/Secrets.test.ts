@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { makeToken, tokenBytes } from "../../../src/domain/Token.ts"
-import { AccountId } from "../../../src/domain/Account.ts"
+import { AccountId, makeToken, tokenBytes } from "../../../src/domain/Account.ts"
 import { withoutSecrets } from "../../../src/server/telemetry/Secrets.ts"
 
 describe("Text that is written down", () => {

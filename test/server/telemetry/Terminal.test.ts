@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
-import { gatheringConsole } from "../../../src/server/telemetry/Terminal.ts"
+import { batchingConsole } from "../../../src/server/telemetry/Terminal.ts"
 
 const gathered = () => {
   const written: Array<string> = []
   const write = (...parts: ReadonlyArray<unknown>) => void written.push(parts.join(" "))
-  return { written, console: gatheringConsole({ ...globalThis.console, log: write, error: write }) }
+  return { written, console: batchingConsole({ ...globalThis.console, log: write, error: write }) }
 }
 
 describe("The terminal", () => {

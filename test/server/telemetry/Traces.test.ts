@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import packageJson from "../../../package.json" with { type: "json" }
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { otlpCollector, Terminal, type Span } from "../../support/Captured.ts"
 import { bodyOf, metricsText, newAccount, request, serviceLayer } from "../../support/TestService.ts"
@@ -35,7 +36,7 @@ describe("Traces", () => {
       )
       const resource = collector.resources()[0]!
       assert.deepInclude(resource.attributes, { key: "service.name", value: { stringValue: "agent-memory" } })
-      assert.deepInclude(resource.attributes, { key: "service.version", value: { stringValue: "0.1.0" } })
+      assert.deepInclude(resource.attributes, { key: "service.version", value: { stringValue: packageJson.version } })
       const spans = collector.spans().filter((span) => span.traceId === traceId)
       const add = spans.find((span) => String(attributesOf(span)["http.response.status_code"]) === "201")!
       assert.strictEqual(add.name, "rows.add")
@@ -43,7 +44,8 @@ describe("Traces", () => {
       const statements = spans.filter((span) => "db.system.name" in attributesOf(span))
       const ways = statements.map((span) => ancestors(span, spans))
       assert.isTrue(ways.some((way) => way.includes("RateLimiter.admit") && way.at(-1) === "rows.add"))
-      assert.isTrue(ways.some((way) => way.includes("Writes.carryOut") && way.includes("Writes.run")))
+      const ofCommit = ["Commits.grouped", "WriteQueue.executeGroup", "WriteQueue.run", "Writes.write"]
+      assert.isTrue(ways.some((way) => ofCommit.every((name) => way.includes(name))))
       for (const way of ways) assert.strictEqual(way.at(-1), "rows.add")
       for (const span of statements) {
         assert.notInclude(JSON.stringify(span), "wombat")
@@ -92,8 +94,8 @@ describe("Traces", () => {
         })
       )
       const spans = collector.spans()
-      const groups = spans.filter(({ name }) => name === "Writes.carryOut")
-      const runs = spans.filter(({ name }) => name === "Writes.run")
+      const groups = spans.filter(({ name }) => name === "WriteQueue.executeGroup")
+      const runs = spans.filter(({ name }) => name === "WriteQueue.run")
       assert.lengthOf(runs, 30)
       assert.isBelow(groups.length, 30)
       const reached = groups.flatMap((group) => [group.parentSpanId, ...group.links.map(({ spanId }) => spanId)])

@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import type { WriteAnswer } from "../../../src/server/tables/EvaluateWrites.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import type { WriteResult } from "../../../src/server/tables/engine/Evaluation.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { Versions } from "../../../src/server/versions/Versions.ts"
 import { callerNow } from "../../support/Instances.ts"
 import { countersFault } from "../../support/ModelRun.ts"
@@ -11,7 +11,7 @@ import { newAccount, servicesLayer } from "../../support/TestService.ts"
 const json = JsonText.trusted
 
 /** Begins all writes at once: those of one account are carried out in this order, and together. */
-const together = (writes: ReadonlyArray<Effect.Effect<WriteAnswer, unknown>>) =>
+const together = (writes: ReadonlyArray<Effect.Effect<WriteResult, unknown>>) =>
   Effect.map(
     Effect.forEach(writes, (write) => Effect.result(write), { concurrency: "unbounded" }),
     (results) => results.map(Result.isSuccess)
@@ -20,14 +20,14 @@ const together = (writes: ReadonlyArray<Effect.Effect<WriteAnswer, unknown>>) =>
 /** A row without a past. */
 const newRow = Effect.gen(function* () {
   const { accountId } = yield* newAccount
-  const rowWrites = yield* RowWrites
+  const rowWrites = yield* Writes
   const versions = yield* Versions
   const caller = yield* callerNow(accountId, "notes")
-  const { body } = yield* rowWrites.write(caller, { action: "add", row: json('{"n":0}') })
+  const { body } = yield* rowWrites.write(...caller, { action: "add", row: json('{"n":0}') })
   const { id } = JSON.parse(body.text) as { id: string }
   const patch = (n: number) => ({ action: "update_row", id, patch: json(`{"n":${n}}`) }) as const
   const listed = Effect.map(
-    versions.list(accountId, "notes", id),
+    versions.list(caller[0], "notes", id),
     ({ text }) => JSON.parse(text) as { versions: ReadonlyArray<{ version: number; row: { n: number } }> }
   )
   const past = Effect.map(listed, (list) => list.versions.map(({ row, version }) => [version, row.n]))
@@ -38,8 +38,8 @@ layer(servicesLayer(), { excludeTestServices: true })("Versions of writes that a
   it.effect("are restored by a later one of them, as long as they are among the row's last ten", () =>
     Effect.gen(function* () {
       const { accountId, caller, id, past, patch, rowWrites } = yield* newRow
-      const patches = Array.from({ length: 11 }, (_, n) => rowWrites.write(caller, patch(n + 1)))
-      const restores = [1, 2].map((version) => rowWrites.write(caller, { action: "restore", id, version }))
+      const patches = Array.from({ length: 11 }, (_, n) => rowWrites.write(...caller, patch(n + 1)))
+      const restores = [1, 2].map((version) => rowWrites.write(...caller, { action: "restore", id, version }))
       assert.deepStrictEqual(yield* together([...patches, ...restores]), [...patches.map(() => true), false, true])
       assert.deepStrictEqual(
         yield* past,
@@ -53,7 +53,7 @@ layer(servicesLayer(), { excludeTestServices: true })("Versions of writes that a
     Effect.gen(function* () {
       const { accountId, caller, past, patch, rowWrites } = yield* newRow
       const missing = { action: "update_row", id: "none", patch: json("{}") } as const
-      const writes = [rowWrites.batch(caller, [patch(1), patch(2), missing]), rowWrites.write(caller, patch(3))]
+      const writes = [rowWrites.batch(...caller, [patch(1), patch(2), missing]), rowWrites.write(...caller, patch(3))]
       assert.deepStrictEqual(yield* together(writes), [false, true])
       assert.deepStrictEqual(yield* past, [[1, 0]])
       assert.isUndefined(yield* countersFault(accountId))

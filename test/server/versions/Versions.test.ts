@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { wholeAccount } from "../../../src/domain/Actor.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { setClock } from "../../support/Database.ts"
 import { countersFault } from "../../support/ModelRun.ts"
@@ -56,7 +57,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Versions", (it) => {
     Effect.gen(function* () {
       const keys = yield* Keys
       const { accountId, apiKey: key } = yield* newAccount
-      const { api_key: second, id: secondId } = yield* keys.create(accountId, 'second "key" é')
+      const { api_key: second, id: secondId } = yield* keys.create(wholeAccount(accountId), 'second "key" é')
       const added = yield* add(key, 1)
       const patched = yield* patch(second, added.id, 2)
       yield* remove(key, added.id)
@@ -77,6 +78,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Versions", (it) => {
         "id",
         "table",
         "operation",
+        "change",
         "changed_by",
         "archived_at",
         "expires_at",

@@ -130,7 +130,17 @@ layer(serviceLayer())("The answers", (it) => {
       yield* wire("DELETE", "/v1/notes", { key, body: `{"filter":{"id":"${first.id}"}}` })
       const listed = yield* wire("GET", `/v1/notes/versions?id=${first.id}`, { key })
       const { versions } = bodyOf<{ versions: Array<Record<string, unknown>> }>(listed, 200, ["versions"])
-      const members = ["version", "id", "table", "operation", "changed_by", "archived_at", "expires_at", "row"]
+      const members = [
+        "version",
+        "id",
+        "table",
+        "operation",
+        "change",
+        "changed_by",
+        "archived_at",
+        "expires_at",
+        "row"
+      ]
       for (const version of versions) assert.deepStrictEqual(Object.keys(version), members)
       assert.deepStrictEqual(
         versions.map(({ operation, table, version }) => [version, operation, table]),

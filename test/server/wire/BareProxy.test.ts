@@ -68,7 +68,7 @@ const askEverywhere = Effect.fnUntraced(function* (headers: Record<string, strin
     yield* askForCode(visitor, newEmail(), returnTo, headers),
     yield* visitor.get("/sign-in/code", headers),
     yield* visitor.post("/sign-in/code", { code: "" }, headers),
-    yield* askForCode(visitor, newEmail(), "/connections", headers),
+    yield* askForCode(visitor, newEmail(), "/apps", headers),
     yield* visitor.get("/sign-in/code", headers)
   ]
   const [asked, , begun] = answers

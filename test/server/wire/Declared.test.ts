@@ -1,6 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpApi } from "effect/http-api"
+import { SqlClient } from "effect/sql"
 import { Api } from "../../../src/api/Api.ts"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
@@ -71,22 +72,27 @@ describe("The contract", () => {
 })
 
 const settings = {
-  LIMIT_WRITES_PER_MINUTE: "4",
+  LIMIT_WRITES_PER_MINUTE: "6",
   LIMIT_READS_PER_MINUTE: "3",
   LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "2",
   LIMIT_VERIFIES_PER_IP_PER_HOUR: "5",
   TRUSTED_PROXIES: "127.0.0.1"
 }
 
-/** An account as `Operations.ts` describes it; it has spent two writes. */
+/** An account as `Operations.ts` describes it; it has spent four writes. */
 const given = Effect.gen(function* () {
-  const { apiKey: key } = yield* newAccount
+  const { accountId, apiKey: key } = yield* newAccount
+  const sql = yield* SqlClient.SqlClient
   const rows = ["1", "2"].map((n) => `{"action":"add","row":{"n":${n},"kind":"a"}}`)
   const added = yield* wire("POST", "/v1/notes/batch", { key, body: `{"operations":[${rows.join()}]}` })
   const { results } = jsonOf<{ results: Array<{ result: { id: string } }> }>(added)
   const { id } = results[0]!.result
   const patched = yield* wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"n":1}}` })
   assert.strictEqual(patched.status, 200)
+  for (const kind of ['"a"', '"a"']) {
+    yield* wire("POST", "/v1/notes/update_where", { key, body: `{"filter":{"n":2},"patch":{"kind":${kind}}}` })
+  }
+  yield* sql`UPDATE accounts SET swept_change = 1 WHERE account_id = ${accountId}`
   return { key, id }
 })
 

@@ -12,7 +12,7 @@ interface Case {
 
 const operations = (...all: ReadonlyArray<string>) => `{"operations":[${all.join()}]}`
 const action = "must be a JSON object whose action is add, upsert, update_row, update_where or delete"
-const scalar = "must be a string, number, boolean or null: filters compare scalars"
+const scalar = "must be a string, number, boolean or null, or an object of operators"
 const name = "must have 1 to 80 characters"
 
 const cases: ReadonlyArray<Case> = [
@@ -53,6 +53,12 @@ const cases: ReadonlyArray<Case> = [
     body: '{"key":1,"row":{}}',
     says: ["/key", "must be the name of a field, or an array of names"]
   },
+  {
+    call: "POST /v1/t/upsert",
+    body: '{"key":"a","row":{"a":1},"table":"t"}',
+    says: ["/table", "is not known here; known are key, row, ifUpdatedAt"]
+  },
+  { call: "POST /v1/_keys", body: '{"name":"a","table":"t"}', says: ["/table", "is not known here; known are name"] },
   { call: "POST /v1/t/upsert", body: '{"key":[1],"row":{"1":1}}', says: ["/key/0", "must be a string"] },
   { call: "POST /v1/t/upsert", body: '{"key":"a","row":[]}', says: ["/row", "must be a JSON object"] },
   { call: "POST /v1/t/upsert", body: '{"key":"a","row":{}}', says: ["/key", 'names "a", which is not in row'] },
@@ -80,11 +86,14 @@ const cases: ReadonlyArray<Case> = [
   {
     call: "DELETE /v1/t",
     body: '{"filer":{"a":1}}',
-    says: ["/filer", "is not known here; known are filter"]
+    says: ["/filer", "is not known here; known are filter, ifUpdatedAt"]
   },
   { call: "GET /v1/t?filter=%7B%22a%22%3A%5B%5D%7D", says: ["filter/a", scalar] },
   { call: "GET /v1/t?filter=1", says: ["filter", "must be a JSON object of field names and values"] },
-  { call: "GET /v1/t?fliter=1", says: ["fliter", "is not known here; known are filter, sort, limit"] },
+  {
+    call: "GET /v1/t?fliter=1",
+    says: ["fliter", "is not known here; known are filter, search, sort, limit, fields, cursor"]
+  },
   { call: "GET /v1/t?sort=a&sort=b", says: ["sort", "must be given once"] },
   { call: "GET /v1/t?sort=", says: ["sort", "must name a field"] },
   { call: "GET /v1/t?limit=1001", says: ["limit", "must be a whole number from 1 to 1000"] },

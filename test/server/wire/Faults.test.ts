@@ -2,13 +2,13 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
-import { Accounts } from "../../../src/server/accounts/Accounts.ts"
+import { SignInLinks } from "../../../src/server/accounts/SignInLinks.ts"
 import { routerConfig, RoutesLayer } from "../../../src/App.ts"
-import { Unavailable } from "../../../src/domain/Problem.ts"
-import { makeNodeServer } from "../../../src/server/http/NodeServer.ts"
+import { RowTooLarge, Unavailable, VersionNotFound } from "../../../src/domain/Problem.ts"
+import { makeNodeServer } from "../../../src/server/doors/NodeServer.ts"
 import { Keys } from "../../../src/server/keys/Keys.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"
-import { RowWrites } from "../../../src/server/tables/RowWrites.ts"
+import { Writes } from "../../../src/server/tables/Writes.ts"
 import { Tables } from "../../../src/server/tables/Tables.ts"
 import { BaseUrl, newAccount, servicesLayer } from "../../support/TestService.ts"
 import { assertProblem, jsonOf, raw, wire, type ProblemBody } from "./Wire.ts"
@@ -31,6 +31,25 @@ const LogsLayer = Layer.unwrap(
   })
 )
 
+const tooLarge = new RowTooLarge({
+  detail: "The row has 9 bytes of JSON; at most 8 are allowed.",
+  limit: 8,
+  current: 9
+})
+
+const undeclared = new VersionNotFound({ detail: "It is no longer kept." })
+
+/** Writes to the table `t` break. Those to `declared` and `undeclared` fail as their operations declare, or do not. */
+const brokenWrites = Writes.of({
+  write: (_actor, { table }) => {
+    if (table === "declared") return Effect.fail(tooLarge) as Effect.Effect<never, never>
+    return table === "undeclared" ? (Effect.fail(undeclared) as Effect.Effect<never, never>) : broken
+  },
+  batch: () => broken,
+  import: () => broken,
+  undo: () => broken
+})
+
 /** The service with parts that fail in every way they should not. */
 const BrokenServices = Layer.mergeAll(
   Layer.succeed(
@@ -39,6 +58,10 @@ const BrokenServices = Layer.mergeAll(
       query: () => broken,
       select: () => broken,
       ids: () => broken,
+      matched: () => broken,
+      summary: () => broken,
+      fields: () => broken,
+      notes: { ofNothing: () => broken, ofPage: () => broken, ofWrite: () => broken },
       find: () => broken,
       count: () => Effect.die({ sql: inside })
     })
@@ -47,12 +70,12 @@ const BrokenServices = Layer.mergeAll(
     Tables,
     Effect.map(Tables, (tables) => ({ ...tables, list: () => broken, exportAll: () => broken }))
   ),
-  Layer.succeed(RowWrites, RowWrites.of({ write: () => broken, batch: () => broken })),
+  Layer.succeed(Writes, brokenWrites),
   Layer.effect(
-    Accounts,
-    Effect.map(Accounts, (accounts) => ({
-      ...accounts,
-      findLink: () => Effect.fail(new Unavailable({ detail: "The database is away." }))
+    SignInLinks,
+    Effect.map(SignInLinks, (links) => ({
+      ...links,
+      find: () => Effect.fail(new Unavailable({ detail: "The database is away." }))
     }))
   ),
   Layer.effect(
@@ -149,6 +172,40 @@ layer(FaultyService)("A fault of the service", (it) => {
         `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: ${connection}\r\nAuthorization: Bearer ${key}\r\n\r\n`
       const answers = yield* raw(get("/v1/t", "keep-alive") + get("/health", "close"))
       assert.deepStrictEqual(answers.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 500", "HTTP/1.1 200"])
+    })
+  )
+})
+
+layer(FaultyService)("A failure", (it) => {
+  const writes: ReadonlyArray<readonly [operation: string, body: string, status: number]> = [
+    ["", "{}", 413],
+    ["/upsert", '{"key":"a","row":{"a":1}}', 400],
+    ["/update_row", '{"id":"x","patch":{}}', 400]
+  ]
+  for (const [operation, body, status] of writes) {
+    it.effect(`is answered by POST /v1/{table}${operation} with the status that it declares for it, ${status}`, () =>
+      Effect.gen(function* () {
+        const { apiKey: key } = yield* newAccount
+        const problem = assertProblem(
+          yield* wire("POST", `/v1/declared${operation}`, { key, body }),
+          status,
+          "row_too_large"
+        )
+        assert.strictEqual(problem.status, status)
+      })
+    )
+  }
+
+  it.effect("that the operation does not declare is a fault, which the log has by the request's id", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const answer = yield* wire("POST", "/v1/undeclared", { key, body: "{}" })
+      const problem = assertProblem(answer, 500, "internal_error")
+      const lines = yield* Effect.flatMap(Logs, ({ lines }) => lines)
+      assert.include(
+        lines.split("\n").find((line) => line.includes(problem.request_id)),
+        undeclared.detail
+      )
     })
   )
 })

@@ -2,21 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { assertProblem, jsonOf, pathsOf, search, wire } from "./Wire.ts"
-
-interface Rows {
-  readonly rows: Array<Record<string, unknown>>
-  readonly has_more: boolean
-}
-
-const addAll = Effect.fnUntraced(function* (key: string, rows: ReadonlyArray<string>) {
-  for (const body of rows) assert.strictEqual((yield* wire("POST", "/v1/t", { key, body })).status, 201, body)
-})
-
-const find = (key: string, parameters: Record<string, string>) =>
-  Effect.map(wire("GET", `/v1/t${search(parameters)}`, { key }), (answer) => {
-    assert.strictEqual(answer.status, 200, answer.text)
-    return jsonOf<Rows>(answer)
-  })
+import { addAll, find, type Rows } from "./FilterCalls.ts"
 
 const operations = ["query", "count", "delete", "update_where", "batch"] as const
 
@@ -111,7 +97,7 @@ layer(serviceLayer())("An equality filter", (it) => {
         const left = expected.filter((place) => !gone.has(place))
         for (const place of expected) gone.add(place)
         const deleted = yield* wire("DELETE", "/v1/t", { key, body: `{"filter":{"f":${value}}}` })
-        assert.strictEqual(deleted.text, `{"deleted":${left.length}}`)
+        assert.strictEqual(jsonOf(deleted)["deleted"], left.length, value)
       }
       // Left are the two containers and the row without the field.
       assert.deepStrictEqual(numbers(yield* find(key, {})), [8, 9, values.length])
@@ -163,9 +149,10 @@ layer(serviceLayer())("An equality filter", (it) => {
         const text = JSON.stringify(filter)
         assert.deepStrictEqual(numbers(yield* find(key, { filter: text })), expected, text)
         const count = yield* wire("GET", `/v1/t/count${search({ filter: text })}`, { key })
-        assert.strictEqual(count.text, `{"count":${expected.length}}`, text)
+        assert.deepInclude(jsonOf<object>(count), { count: expected.length }, text)
         if (expected.length > 0) continue
-        assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: `{"filter":${text}}` })).text, '{"deleted":0}')
+        const deleted = yield* wire("DELETE", "/v1/t", { key, body: `{"filter":${text}}` })
+        assert.deepInclude(jsonOf<object>(deleted), { deleted: 0 }, text)
       }
     })
   )
@@ -194,7 +181,7 @@ layer(serviceLayer())("An equality filter", (it) => {
       for (const operation of operations) {
         const problem = assertProblem(yield* filtered(key, operation, filterOf(51)), 400, "invalid_request")
         assert.match(pathsOf(problem)[0] ?? "", /^(filter|\/filter|\/operations\/0\/filter)$/)
-        assert.include(JSON.stringify(problem), "may compare 50 fields, and compares 51")
+        assert.include(JSON.stringify(problem), "makes 51 comparisons, and the limit is 50")
       }
     })
   )
@@ -208,99 +195,8 @@ layer(serviceLayer())("An equality filter", (it) => {
         // A query string has less room than a body.
         if (operation === "query" || operation === "count") continue
         const problem = assertProblem(yield* filtered(key, operation, filterOf(16_385)), 400, "invalid_request")
-        assert.include(JSON.stringify(problem), "may have 16384 bytes, and has 16385")
+        assert.include(JSON.stringify(problem), "has 16385 bytes, and the limit is 16384")
       }
-    })
-  )
-
-  const names = ["order", "limit", "sort", "filter", "count", "a.b", "x y", "-neg", "é", "日本", "hasOwnProperty"]
-  names.push(
-    "toJSON",
-    "then",
-    "__proto__",
-    "constructor",
-    "",
-    "$1",
-    "a'b",
-    'a"b',
-    "a\\b",
-    "a`b",
-    "a::int",
-    "%",
-    "+",
-    "&="
-  )
-  names.push(
-    "n".repeat(3000),
-    "id ",
-    "ID",
-    "created_At",
-    "\u0000",
-    "\ud800",
-    "😀",
-    "{}",
-    "data",
-    "row",
-    "key",
-    "0",
-    "-"
-  )
-
-  for (const name of names) {
-    it.effect(`P17 finds and sorts by a field named ${JSON.stringify(name.slice(0, 20))}`, () =>
-      Effect.gen(function* () {
-        const { apiKey: key } = yield* newAccount
-        const field = JSON.stringify(name)
-        yield* addAll(
-          key,
-          ["2", "1", "3"].map((n) => `{${field}:${n},"nn":${n}}`)
-        )
-        const order = ({ rows }: Rows) => rows.map(({ nn }) => nn)
-        assert.deepStrictEqual(order(yield* find(key, { filter: `{${field}:3}` })), [3])
-        // A query string is UTF-8, so that it cannot spell a lone surrogate.
-        if (!name.isWellFormed()) return
-        if (name !== "" && !name.startsWith("-")) {
-          assert.deepStrictEqual(order(yield* find(key, { sort: name })), [1, 2, 3])
-        }
-        assert.deepStrictEqual(order(yield* find(key, { sort: `-${name}` })), [3, 2, 1])
-      })
-    )
-  }
-
-  it.effect("of a delete stands in the body or in the query string; both or neither is refused", () =>
-    Effect.gen(function* () {
-      const { apiKey: key } = yield* newAccount
-      yield* addAll(key, ['{"n":1}', '{"n":1}', '{"n":2}', '{"n":3}'])
-      const filter = (n: number) => search({ filter: `{"n":${n}}` })
-      assert.strictEqual((yield* wire("DELETE", `/v1/t${filter(1)}`, { key })).text, '{"deleted":2}')
-      assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"n":2}}' })).text, '{"deleted":1}')
-      const refused: ReadonlyArray<readonly [string, string | undefined, string]> = [
-        [filter(3), '{"filter":{"n":3}}', "invalid_request"],
-        ["", undefined, "invalid_request"],
-        ["", "{}", "invalid_request"],
-        ["", '{"filter":{}}', "filter_required"],
-        [search({ filter: "{}" }), undefined, "filter_required"],
-        [search({ filter: "{" }), undefined, "invalid_json"],
-        [search({ filter: '{"n":[]}' }), undefined, "invalid_request"],
-        ["", '{"filter":null}', "invalid_request"]
-      ]
-      for (const [query, body, code] of refused) {
-        const problem = assertProblem(yield* wire("DELETE", `/v1/t${query}`, { key, body }), 400, code)
-        assert.match(pathsOf(problem)[0] ?? "", /^\/?filter/)
-      }
-      assert.strictEqual((yield* wire("DELETE", `/v1/t${filter(3)}`, { key, body: "{}" })).text, '{"deleted":1}')
-    })
-  )
-
-  it.effect("removes every match, however many, and a row that is gone only once", () =>
-    Effect.gen(function* () {
-      const { apiKey: key } = yield* newAccount
-      const adds = Array.from({ length: 100 }, (_, n) => ({ action: "add", row: { n, all: true } }))
-      for (let sent = 0; sent < 3; sent++) {
-        yield* wire("POST", "/v1/t/batch", { key, body: JSON.stringify({ operations: adds }) })
-      }
-      const remove = wire("DELETE", "/v1/t", { key, body: '{"filter":{"all":true}}' })
-      assert.deepStrictEqual([(yield* remove).text, (yield* remove).text], ['{"deleted":300}', '{"deleted":0}'])
     })
   )
 })

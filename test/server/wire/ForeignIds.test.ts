@@ -41,6 +41,12 @@ const requests: Readonly<Record<string, ReadonlyArray<Request>>> = {
     ["GET", "/v1/$table/count"],
     ["GET", `/v1/$table/count?filter=${filter}`]
   ],
+  "changes.list": [
+    ["GET", "/v1/_changes"],
+    ["GET", "/v1/_changes?table=$table"]
+  ],
+  "changes.undo": [["POST", "/v1/_undo", '{"change":2}']],
+  "versions.deleted": [["GET", "/v1/$table/deleted"]],
   "versions.list": [
     ["GET", "/v1/$table/versions?id=$id"],
     ["GET", "/v1/$table/versions?id=$gone"]

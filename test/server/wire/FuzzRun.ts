@@ -4,6 +4,7 @@ import { Config, Effect } from "effect"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../../src/api/Api.ts"
 import { randomFrom } from "../../domain/json/RandomJson.ts"
+import { within } from "../../support/OwnTime.ts"
 import { newAccount } from "../../support/TestService.ts"
 import { fuzzRequest, type FuzzRequest } from "./Fuzz.ts"
 import { frameworkStatuses } from "./Operations.ts"
@@ -89,7 +90,7 @@ export const fuzz = Effect.fnUntraced(function* (requests: number, ownSeed: numb
   for (let n = 0; n < requests; n++) {
     const request = fuzzRequest(random, { key, revoked: made.api_key, ids })
     const { body, headers, method, path } = request
-    const answer = yield* wire(method, path, { body, headers }).pipe(Effect.timeout("5 seconds"))
+    const answer = yield* wire(method, path, { body, headers }).pipe(within(5000))
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
     checkAnswer(`FUZZ_SEED=${seed}, request ${n}`, request, answer, checks(request.operation, method))
   }

@@ -88,7 +88,11 @@ if (folder !== "") {
           assert.strictEqual(batch.status, accepted ? 200 : 400, `${name} ${batch.text.slice(0, 300)}`)
           if (accepted) assert.isTrue(batch.text.endsWith(`,"v":${value}}}]}`), name)
 
-          const tool = yield* callToolBytes(token, "add", bytesOf('{"table":"t","row":{"v":', bytes, "}}"))
+          const tool = yield* callToolBytes(
+            token,
+            "add",
+            bytesOf('{"table":"t","returnRows":true,"row":{"v":', bytes, "}}")
+          )
           const isTaken = tool.status === 200 && !/"isError":true|"error":\{/.test(tool.text)
           assert.include([200, 400], tool.status, name)
           assert.strictEqual(isTaken, accepted, `${name} ${tool.text.slice(0, 300)}`)

@@ -128,10 +128,10 @@ layer(serviceLayer({ BASE_URL: "http://localhost:8765", LIMIT_BATCH_OPERATIONS: 
           return { ...rest, ...(Array.isArray(allOf) ? Object.assign({}, ...allOf.map(resolve)) : {}) }
         }
         const bodies: Record<string, ReadonlyArray<string>> = {
-          "/v1/{table}/upsert": ["key", "row"],
-          "/v1/{table}/update_row": ["id", "patch"],
-          "/v1/{table}/update_where": ["allowMultiple", "filter", "patch"],
-          "/v1/{table}/restore": ["id", "version"],
+          "/v1/{table}/upsert": ["ifUpdatedAt", "key", "row"],
+          "/v1/{table}/update_row": ["edits", "id", "ifUpdatedAt", "patch"],
+          "/v1/{table}/update_where": ["allowMultiple", "edits", "filter", "ifUpdatedAt", "patch"],
+          "/v1/{table}/restore": ["id", "ifUpdatedAt", "version"],
           "/v1/{table}/batch": ["operations"],
           "/v1/_keys": ["name"],
           "/auth/magic-link": ["email"],
@@ -154,7 +154,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:8765", LIMIT_BATCH_OPERATIONS: 
         const query = paths["/v1/{table}"]!["get"]!.parameters ?? []
         assert.sameMembers(
           query.flatMap((parameter) => (parameter.in === "query" ? [parameter.name] : [])),
-          ["filter", "sort", "limit"]
+          ["filter", "search", "sort", "limit", "fields", "cursor"]
         )
       })
     )

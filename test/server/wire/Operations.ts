@@ -10,6 +10,9 @@ export interface Operation {
 
 const tooLarge = `{"text":"${"x".repeat(65_536)}"}`
 
+/** A guard that no row of today has. */
+const outdated = '"ifUpdatedAt":"2000-01-01T00:00:00.000Z"'
+
 /** A row as an export has it, with these fields of its own. */
 const imported = (own: string) => {
   const head =
@@ -24,7 +27,8 @@ const everyV1 = (success: Operation["success"], refusals: Operation["refusals"] 
 
 /**
  * The operations by their names in the contract. Before each request the account's table `notes` holds `{"n":1}` and
- * `{"n":2}`, both with `"kind":"a"`, and the first one has an archived version.
+ * `{"n":2}`, both with `"kind":"a"`, and the first one has an archived version, of change 3.
+ * The second one was changed twice since, by 4 and 5. The first change is no longer kept.
  */
 export const operations: Readonly<Record<string, Operation>> = {
   "auth.magicLink": {
@@ -47,10 +51,12 @@ export const operations: Readonly<Record<string, Operation>> = {
     413: ["POST", "/v1/notes", tooLarge]
   }),
   "rows.delete": everyV1([200, ["DELETE", "/v1/notes", '{"filter":{"n":1}}']], {
-    400: ["DELETE", "/v1/notes", '{"filter":{}}']
+    400: ["DELETE", "/v1/notes", '{"filter":{}}'],
+    409: ["DELETE", "/v1/notes", `{"filter":{"n":1},${outdated}}`]
   }),
   "rows.upsert": everyV1([200, ["POST", "/v1/notes/upsert", '{"key":"n","row":{"n":1}}']], {
-    400: ["POST", "/v1/notes/upsert", '{"key":"n","row":{"m":1}}']
+    400: ["POST", "/v1/notes/upsert", '{"key":"n","row":{"m":1}}'],
+    409: ["POST", "/v1/notes/upsert", '{"key":"n","row":{"n":1},"ifUpdatedAt":null}']
   }),
   "rows.batch": everyV1([200, ["POST", "/v1/notes/batch", '{"operations":[{"action":"add","row":{}}]}']], {
     400: ["POST", "/v1/notes/batch", '{"operations":[]}'],
@@ -64,7 +70,8 @@ export const operations: Readonly<Record<string, Operation>> = {
   }),
   "rows.updateRow": everyV1([200, ["POST", "/v1/notes/update_row", '{"id":"$id","patch":{"m":1}}']], {
     400: ["POST", "/v1/notes/update_row", '{"id":"$id"}'],
-    404: ["POST", "/v1/notes/update_row", '{"id":"unknown","patch":{"m":1}}']
+    404: ["POST", "/v1/notes/update_row", '{"id":"unknown","patch":{"m":1}}'],
+    409: ["POST", "/v1/notes/update_row", `{"id":"$id","patch":{"m":1},${outdated}}`]
   }),
   "rows.updateWhere": everyV1([200, ["POST", "/v1/notes/update_where", '{"filter":{"n":1},"patch":{"m":1}}']], {
     400: ["POST", "/v1/notes/update_where", '{"filter":{},"patch":{"m":1}}'],
@@ -72,10 +79,22 @@ export const operations: Readonly<Record<string, Operation>> = {
     409: ["POST", "/v1/notes/update_where", '{"filter":{"kind":"a"},"patch":{"m":1}}']
   }),
   "rows.count": everyV1([200, ["GET", "/v1/notes/count"]], { 400: ["GET", "/v1/notes/count?filter=1"] }),
+  "changes.list": everyV1([200, ["GET", "/v1/_changes"]], {
+    400: ["GET", "/v1/_changes?since=-1"],
+    410: ["GET", "/v1/_changes?since=0"]
+  }),
+  "changes.undo": everyV1([200, ["POST", "/v1/_undo", '{"change":3}']], {
+    400: ["POST", "/v1/_undo", '{"change":0}'],
+    404: ["POST", "/v1/_undo", '{"change":9}'],
+    409: ["POST", "/v1/_undo", '{"change":4}'],
+    413: ["POST", "/v1/_undo", `{"change":${" ".repeat(16_384)}1}`]
+  }),
+  "versions.deleted": everyV1([200, ["GET", "/v1/notes/deleted"]], { 400: ["GET", "/v1/notes/deleted?limit=0"] }),
   "versions.list": everyV1([200, ["GET", "/v1/notes/versions?id=$id"]], { 400: ["GET", "/v1/notes/versions"] }),
   "versions.restore": everyV1([200, ["POST", "/v1/notes/restore", '{"id":"$id","version":1}']], {
     400: ["POST", "/v1/notes/restore", '{"id":"$id","version":0}'],
-    404: ["POST", "/v1/notes/restore", '{"id":"$id","version":2}']
+    404: ["POST", "/v1/notes/restore", '{"id":"$id","version":2}'],
+    409: ["POST", "/v1/notes/restore", `{"id":"$id","version":1,${outdated}}`]
   }),
   "tables.list": everyV1([200, ["GET", "/v1/_tables"]], { 400: ["GET", "/v1/_tables?a=1"] }),
   "tables.export": everyV1([200, ["GET", "/v1/_export"]], { 400: ["GET", "/v1/_export?a=1"] }),

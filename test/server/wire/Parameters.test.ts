@@ -154,7 +154,21 @@ layer(serviceLayer())("A request that the operation does not know", (it) => {
     })
   )
 
-  const noKeys = ["null", "undefined", "None", "NaN", '"null"', '""', '"a", "b"', '"', " ", "NULL"]
+  const noKeys = [
+    "null",
+    "undefined",
+    "None",
+    "NaN",
+    '"null"',
+    '""',
+    '"a", "b"',
+    '"',
+    " ",
+    "NULL",
+    "<nil>",
+    "(null)",
+    "[object Object]"
+  ]
   it.effect("an idempotency key that stands for none, or for two, is refused", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount

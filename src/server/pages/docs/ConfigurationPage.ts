@@ -1,53 +1,55 @@
-import { settingGroups } from "../../Config.ts"
+import { settingGroups } from "../../config/Settings.ts"
+import { amountText, numberText } from "../../../domain/Amounts.ts"
 import type { Setting } from "../../config/Setting.ts"
-import { numberText, plural, sizeText } from "../../LimitWords.ts"
-import { docsPage, inlineCode } from "./DocsPage.ts"
+import { html, type Html, inlineCode } from "../../doors/Html.ts"
+import { docsPage, type SearchEntry } from "./DocsPage.ts"
 
 const anchorOf = (group: string): string => group.toLowerCase().replaceAll(/[^a-z]+/g, "-")
 
 /** A setting's default as a person reads it, with code in backticks; empty where there is none. */
-export const defaultText = ({ fallback, otherwise, unit }: Setting<unknown>): string => {
+export const defaultText = ({ fallback, measure, otherwise }: Setting<unknown>): string => {
   if (otherwise !== undefined) return otherwise
-  if (unit === undefined) return fallback === "" ? "" : `\`${fallback}\``
-  const value = Number(fallback)
-  return `\`${fallback}\`, ${unit === "bytes" ? sizeText(value) : plural(value, unit.slice(0, -1))}`
+  if (measure === undefined) return fallback === "" ? "" : `\`${fallback}\``
+  return `\`${fallback}\`, ${amountText(Number(fallback), measure)}`
 }
 
 const grouped = (text: string): string => text.replaceAll(/\d{5,}/g, (digits) => numberText(Number(digits)))
 
-const expectedText = ({ expected, unit }: Setting<unknown>): string =>
-  expected.startsWith("a whole number") ? `${grouped(expected)}${unit === undefined ? "" : `, in ${unit}`}` : expected
+const expectedText = ({ expected, measure }: Setting<unknown>): string =>
+  expected.startsWith("a whole number")
+    ? `${grouped(expected)}${measure === undefined ? "" : `, in ${measure}`}`
+    : expected
 
-const row = (setting: Setting<unknown>): string => {
+const row = (setting: Setting<unknown>): Html => {
+  const { meaning, name } = setting
   const fallback = defaultText(setting)
-  return `<tr id="${setting.name}"><th scope="row"><a class="anchor" href="#${setting.name}"><code>${setting.name.replaceAll("_", "_<wbr>")}</code></a><br><span class="muted">${fallback === "" ? "no default" : `default ${inlineCode(fallback)}`}</span></th><td>${inlineCode(setting.meaning)}<br><span class="muted">Takes ${inlineCode(expectedText(setting))}.</span></td></tr>`
+  const breakable = name.split("_").map((part, index) => html`${index > 0 && html`_<wbr>`}${part}`)
+  return html`<tr id="${name}"><th scope="row"><a class="anchor" href="#${name}"><code>${breakable}</code></a><br><span class="muted">${fallback === "" ? "no default" : html`default ${inlineCode(fallback)}`}</span></th><td>${inlineCode(meaning)}<br><span class="muted">Accepts ${inlineCode(expectedText(setting))}.</span></td></tr>\n`
 }
 
 /** Every environment variable that the service reads, from where they are declared. */
-export const configurationPage = (): string =>
+export const configurationPage = (): Html =>
   docsPage({
     current: "/docs/configuration",
     title: "Configuration",
-    description: "Every environment variable of Agent Memory: its default, what it may hold, and what it does.",
-    body: `<h1>Configuration</h1>
-<p class="lead">The service is set by environment variables, all of them optional.</p>
+    description: "Every environment variable of Agent Memory: its default, its accepted values, and what it does.",
+    body: html`<h1>Configuration</h1>
+<p class="lead">Environment variables configure the service. All of them are optional.</p>
 <ul>
-<li>They are read once, at the start. A wrong value stops it, and all of them are named with what they may hold.</li>
-<li>A variable that is set to nothing counts as unset. Files like <code>.env</code> are loaded by whatever starts the service, not by itself.</li>
-<li>Sizes are in bytes; KB and MB are powers of 1,024. All instances of one database are given the same settings.</li>
-<li><code>agent-memory doctor</code> tries the settings, and says how to fix what it finds.</li>
+<li>They are read once, at startup. If a setting is invalid, the service stops and lists the accepted values of every invalid setting.</li>
+<li>An empty variable counts as unset. The service doesn't load <code>.env</code> files: whatever starts it must.</li>
+<li>Sizes are in bytes; KB and MB are powers of 1,024. All instances that share a database need the same settings.</li>
+<li><code>agent-memory doctor</code> checks the settings, and says how to fix what it finds.</li>
 </ul>
-${settingGroups
-  .map(
-    ([name, settings]) => `<h2 id="${anchorOf(name)}"><a class="anchor" href="#${anchorOf(name)}">${name}</a></h2>
+${settingGroups.map(
+  ([name, settings]) => html`<h2 id="${anchorOf(name)}"><a class="anchor" href="#${anchorOf(name)}">${name}</a></h2>
 <table class="fields"><thead><tr><th scope="col">Variable and default</th><th scope="col">Meaning</th></tr></thead>
-<tbody>${settings.map(row).join("\n")}</tbody></table>`
-  )
-  .join("\n")}`
+<tbody>${settings.map(row)}</tbody></table>\n`
+)}`
   })
 
-/** What the reference's search finds of the settings. */
-export const settingEntries = () =>
+/** What the search finds of the settings. */
+export const settingEntries = (): ReadonlyArray<SearchEntry> =>
   settingGroups.flatMap(([group, settings]) =>
     settings.map(({ meaning, name }) => ({
       title: name,

@@ -1,6 +1,6 @@
 import type { Operation } from "./OpenApi.ts"
 
-/** A body and parameters that work as they are, for each operation that takes some. The row ids are those of a tour. */
+/** Parameters and a body that work as they are, for each operation that takes some. */
 const samples: Readonly<
   Record<string, { readonly query?: Readonly<Record<string, string>>; readonly body?: unknown }>
 > = {
@@ -22,9 +22,11 @@ const samples: Readonly<
       }
     }
   },
+  "changes.list": { query: { table: "tasks", limit: "10" } },
+  "changes.undo": { query: { dry_run: "true" }, body: { change: 2 } },
   "versions.list": { query: { id: "$ROW_ID" } },
   "versions.restore": { body: { id: "$ROW_ID", version: 1 } },
-  "rows.query": { query: { filter: '{"done":false}', sort: "-created_at", limit: "10" } },
+  "rows.query": { query: { filter: '{"done":false}', search: "milk", sort: "-created_at", limit: "10" } },
   "rows.add": { body: { title: "Buy milk", done: false } },
   "rows.delete": { body: { filter: { done: true } } },
   "rows.upsert": { body: { key: "title", row: { title: "Buy milk", done: false } } },
@@ -36,12 +38,14 @@ const samples: Readonly<
       ]
     }
   },
-  "rows.updateRow": { body: { id: "$ROW_ID", patch: { done: true } } },
+  "rows.updateRow": {
+    body: { id: "$ROW_ID", patch: { done: false }, edits: [{ op: "append", field: "title", text: " and bread" }] }
+  },
   "rows.updateWhere": { body: { filter: { title: "Buy milk" }, patch: { done: true } } },
   "links.row": { body: { table: "tasks", id: "$ROW_ID" } },
   "links.textField": { body: { table: "tasks", id: "$ROW_ID", field: "title" } },
   "links.query": { body: { table: "tasks", filter: { done: false }, sort: "-created_at" } },
-  "rows.count": { query: { filter: '{"done":false}' } }
+  "rows.count": { query: { filter: '{"done":false}', by: "list" } }
 }
 
 const pathOf = ({ path }: Operation): string => path.replace("{table}", "tasks").replace("{id}", "$KEY_ID")
@@ -91,7 +95,7 @@ export const fetchOf = (operation: Operation, baseUrl: string): string => {
   ]
   return [
     ...(parameters.length > 0 ? [`const url = new URL(${address})`, ...parameters] : []),
-    `const answer = await fetch(${parameters.length > 0 ? "url" : address}, {\n  ${options.join(",\n  ")}\n})`,
-    "console.log(await answer.json())"
+    `const response = await fetch(${parameters.length > 0 ? "url" : address}, {\n  ${options.join(",\n  ")}\n})`,
+    "console.log(await response.json())"
   ].join("\n")
 }

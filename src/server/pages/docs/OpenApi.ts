@@ -56,7 +56,7 @@ interface Document {
 
 let made: Document | undefined
 
-/** Made when somebody first reads about it: a start is not to wait for it. */
+/** Made at the first use, so that a start doesn't wait for it. */
 const document = (): Document => (made ??= OpenApi.fromApi(Api) as unknown as Document)
 
 const operationsOf = ({ paths }: Document): ReadonlyArray<Operation> =>
@@ -98,18 +98,18 @@ export const groups = (): ReadonlyArray<Group> => {
   }))
 }
 
-/** The schema itself, where it is a name for one. */
+/** The schema that a reference names, or the schema itself. */
 export const resolve = (schema: JsonSchema): JsonSchema =>
   schema.$ref === undefined ? schema : (document().components.schemas[nameOf(schema.$ref)] ?? schema)
 
-export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1)
+const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1)
 
-/** The JSON that a request or an answer holds. */
+/** The schema of a request's or response's JSON. */
 export const schemaOf = (part: Content | undefined): JsonSchema | undefined =>
   Object.values(part?.content ?? {})[0]?.schema
 
 /** A failure as the contract declares it. */
-export interface Failure {
+interface Failure {
   readonly code: string
   readonly status: number
   readonly title: string
@@ -130,3 +130,50 @@ export const failuresOf = (operation: Operation): ReadonlyArray<Failure> =>
     const schema = schemaOf(response)
     return schema === undefined ? [] : (schema.anyOf ?? [schema]).flatMap(failureOf)
   })
+
+/** A schema's type in a few words: `string`, `array of Row`, `"add" or "upsert"`. */
+export const typeOf = (schema: JsonSchema): string => {
+  if (schema.$ref !== undefined) return nameOf(schema.$ref)
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" or ")
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(" or ")
+  if (schema.type === "array") return `array of ${schema.items === undefined ? "values" : typeOf(schema.items)}`
+  return schema.format ?? schema.type ?? "any value"
+}
+
+/** The range, length and default of a value, in words. */
+export const boundsOf = (schema: JsonSchema): string => {
+  const { maximum, minimum } = schema
+  const lengths = schema.allOf ?? []
+  const shortest = lengths.find(({ minLength }) => minLength !== undefined)?.minLength
+  const longest = lengths.find(({ maxLength }) => maxLength !== undefined)?.maxLength
+  return [
+    ...(minimum === undefined
+      ? []
+      : [maximum === undefined || maximum > 1e15 ? `at least ${minimum}` : `${minimum} to ${maximum}`]),
+    ...(shortest === undefined || longest === undefined ? [] : [`${shortest} to ${longest} characters`]),
+    ...(schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`])
+  ].join(", ")
+}
+
+export interface Field {
+  readonly name: string
+  readonly place: string
+  readonly required: boolean
+  readonly schema: JsonSchema
+}
+
+/** The members of an object, each followed by the members of its value or of its items. */
+export const fieldsOf = (schema: JsonSchema, place: "body" | "response", prefix = ""): ReadonlyArray<Field> => {
+  const { anyOf, properties, required = [] } = resolve(schema)
+  if (anyOf !== undefined) {
+    const all = anyOf.flatMap((one) => fieldsOf(one, place, prefix))
+    return all.filter(({ name }, index) => all.findIndex((other) => other.name === name) === index)
+  }
+  return Object.entries(properties ?? {}).flatMap(([name, member]) => [
+    { name: prefix + name, place, required: required.includes(name), schema: member },
+    ...(member.$ref === undefined && member.properties !== undefined
+      ? fieldsOf(member, place, `${prefix}${name}.`)
+      : []),
+    ...(member.items !== undefined ? fieldsOf(member.items, place, `${prefix}${name}[].`) : [])
+  ])
+}

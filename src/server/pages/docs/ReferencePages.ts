@@ -1,112 +1,160 @@
-import type { ServiceLimits } from "../../Config.ts"
-import { codeBlock } from "../CodeBlock.ts"
-import { escapeHtml } from "../Html.ts"
+import { fillLimits, type Limits } from "../../../domain/Limits.ts"
+import { makeTools, type ListedTool } from "../../mcp/Tools.ts"
+import { codeBlock, html, type Html, inlineCode } from "../../doors/Html.ts"
 import { settingEntries } from "./ConfigurationPage.ts"
-import { documentEntries } from "./DocumentPages.ts"
-import { docsPage, inlineCode } from "./DocsPage.ts"
+import { docsPage, documentEntries, type SearchEntry } from "./DocsPage.ts"
+import { problems } from "./ErrorsPage.ts"
 import { curlOf, fetchOf } from "./Examples.ts"
-import { failuresOf, type Group, groups, type Operation, resolve, schemaOf } from "./OpenApi.ts"
-import { problems } from "./Problems.ts"
-import { type Field, fieldsOf, fieldTable } from "./Shape.ts"
-import { toolEntries } from "./ToolsPage.ts"
+import {
+  boundsOf,
+  failuresOf,
+  type Field,
+  fieldsOf,
+  type Group,
+  groups,
+  type JsonSchema,
+  type Operation,
+  resolve,
+  schemaOf,
+  typeOf
+} from "./OpenApi.ts"
 
 const hints = new Map(problems.map(({ code, hint }) => [code, hint]))
 
-const address = ({ method, path }: Operation): string =>
-  `<p class="call"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></p>`
+const presence = ({ place, required }: Field): string => {
+  if (place === "response") return required ? "" : ", may be missing"
+  return `${place === "body" ? "" : `, ${place}`}, ${required ? "required" : "optional"}`
+}
 
-const errorTable = (operation: Operation): string =>
-  `<details><summary>Errors of ${escapeHtml(operation.summary)}</summary><table class="fields errors"><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">What to do</th></tr></thead>
-<tbody>${failuresOf(operation)
-    .map(
-      ({ code, status }) =>
-        `<tr><td>${status}</td><th scope="row"><a href="/docs/errors#${code}"><code>${code}</code></a></th><td>${inlineCode(hints.get(code) ?? "")}</td></tr>`
-    )
-    .join("")}</tbody></table></details>`
+/** Parameters or members as a table. */
+const fieldTable = (caption: string, fields: ReadonlyArray<Field>) =>
+  fields.length > 0 &&
+  html`<table class="fields"><caption>${caption}</caption>
+<thead><tr><th scope="col">Name and type</th><th scope="col">Meaning</th></tr></thead>
+<tbody>${fields.map((field) => {
+    const { name, schema } = field
+    const meaning = [resolve(schema).description ?? "", boundsOf(schema)].filter((text) => text !== "").join(" ")
+    return html`<tr><th scope="row"><code>${name}</code><br><span class="muted">${typeOf(schema) + presence(field)}</span></th><td>${inlineCode(meaning)}</td></tr>`
+  })}</tbody></table>`
 
-const operationSection = (operation: Operation, baseUrl: string): string => {
-  const { operationId, parameters, requestBody, responses, summary } = operation
-  const given: ReadonlyArray<Field> = parameters.map(({ in: place, name, required, schema }) => ({
-    name,
-    place,
-    required,
-    schema
-  }))
+const errorTable = (operation: Operation): Html =>
+  html`<details><summary>Errors of ${operation.summary}</summary><table class="fields errors"><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">What to do</th></tr></thead>
+<tbody>${failuresOf(operation).map(
+    ({ code, status }) =>
+      html`<tr><td>${status}</td><th scope="row"><a href="/docs/errors#${code}"><code>${code}</code></a></th><td>${inlineCode(hints.get(code) ?? "")}</td></tr>`
+  )}</tbody></table></details>`
+
+const operationSection = (operation: Operation, baseUrl: string): Html => {
+  const { description = "", method, operationId, parameters, path, requestBody, responses, summary } = operation
+  const given = parameters.map(({ in: place, name, required, schema }): Field => ({ name, place, required, schema }))
   const body = schemaOf(requestBody)
-  const [status, success] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? []
-  const answer = schemaOf(success)
-  const answerFields = answer === undefined ? [] : fieldsOf(answer, "answer")
   const bodyFields = body === undefined ? [] : fieldsOf(body, "body")
-  const freeBody =
-    body !== undefined && bodyFields.length === 0
-      ? `<p>The body is the row: ${inlineCode(resolve(body).description ?? "a JSON object.")}</p>`
-      : ""
-  return `<section class="operation" id="${operationId}">
-<h2><a class="anchor" href="#${operationId}">${escapeHtml(summary)}</a></h2>
-${address(operation)}
+  const [status, success] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? []
+  const response = schemaOf(success)
+  const responseFields = response === undefined ? [] : fieldsOf(response, "response")
+  return html`<section class="operation" id="${operationId}">
+<h2><a class="anchor" href="#${operationId}">${summary}</a></h2>
+<p class="call"><span class="method">${method}</span> <code>${path}</code></p>
 <div class="operation-parts"><div>
-<p>${inlineCode(operation.description ?? "")}</p>
-${freeBody}
+<p>${inlineCode(description)}</p>
+${
+  body !== undefined &&
+  bodyFields.length === 0 &&
+  html`<p>The body is the row: ${inlineCode(resolve(body).description ?? "a JSON object.")}</p>`
+}
 ${fieldTable("Request", [...given, ...bodyFields])}
-${answerFields.length > 0 ? fieldTable(`Answer, ${status}`, answerFields) : `<p>Answer, ${status}: ${inlineCode(success?.description ?? "")}</p>`}
+${
+  responseFields.length > 0
+    ? fieldTable(`Response, ${status}`, responseFields)
+    : html`<p>Response, ${status}: ${inlineCode(success?.description ?? "")}</p>`
+}
 ${errorTable(operation)}
 </div><div class="examples">
 ${codeBlock("curl", curlOf(operation, baseUrl))}
 ${codeBlock("TypeScript", fetchOf(operation, baseUrl))}
-</div></div></section>`
+</div></div></section>\n`
 }
 
 /** One group of operations. */
-export const groupPage = (group: Group, baseUrl: string): string =>
+export const groupPage = (group: Group, baseUrl: string): Html =>
   docsPage({
     current: `/docs/${group.id}`,
     title: `${group.name} API`,
     description: group.description,
-    body: `<h1>${group.name}</h1><p class="lead">${inlineCode(group.description)}</p>
-${group.operations.map((operation) => operationSection(operation, baseUrl)).join("\n")}`
+    body: html`<h1>${group.name}</h1><p class="lead">${inlineCode(group.description)}</p>
+${group.operations.map((operation) => operationSection(operation, baseUrl))}`
   })
 
-/** Where the reference begins: what holds for every call, and all operations. */
-export const overviewPage = (baseUrl: string, idempotencyHours: number): string =>
+const groupSummary = ({ description, id, name, operations }: Group): Html =>
+  html`<h2><a class="anchor" href="/docs/${id}">${name}</a></h2><p>${inlineCode(description)}</p>
+<ul class="operations">${operations.map(
+    ({ method, operationId, path, summary }) =>
+      html`<li><a href="/docs/${id}#${operationId}">${summary}</a> <span><span class="method">${method}</span> <code>${path}</code></span></li>`
+  )}</ul>\n`
+
+/** The first page of the reference: what applies to every call, and all operations. */
+export const overviewPage = (baseUrl: string, idempotencyHours: number): Html =>
   docsPage({
     current: "/docs",
     title: "API reference",
     description: "Every operation of the Agent Memory REST API, with examples.",
-    body: `<h1>API reference</h1>
-<p class="lead">JSON over HTTPS, with one header for the key.</p>
+    body: html`<h1>API reference</h1>
+<p class="lead">JSON over HTTPS, with the API key in one header.</p>
 ${codeBlock("Every call", `curl '${baseUrl}/v1/_tables' \\\n  -H "Authorization: Bearer $AGENT_MEMORY_API_KEY"`)}
 <ul>
-<li>Rows come back exactly as they were sent, with <code>id</code>, <code>created_at</code> and <code>updated_at</code> in front.</li>
-<li>Send an <code>Idempotency-Key</code> with a write that you may repeat. For ${idempotencyHours} hours, the same key gives the first answer.</li>
-<li>Every answer says what is left of the rate limit in <code>RateLimit</code>, and its id in <code>X-Request-Id</code>.</li>
-<li>Failures are <code>application/problem+json</code> with a stable <code>code</code>: <a href="/docs/errors">all errors</a>.</li>
+<li>Rows come back exactly as you sent them, with <code>id</code>, <code>created_at</code> and <code>updated_at</code> in front.</li>
+<li>Send an <code>Idempotency-Key</code> with any write that you may retry. For ${idempotencyHours} hours, the same key returns the first response.</li>
+<li>Every response reports the remaining rate limit in <code>RateLimit</code>, and its id in <code>X-Request-Id</code>.</li>
+<li>Errors are <code>application/problem+json</code> with a stable <code>code</code>: see <a href="/docs/errors">all errors</a>.</li>
 </ul>
-${groups()
-  .map(
-    ({
-      description,
-      id,
-      name,
-      operations
-    }) => `<h2><a class="anchor" href="/docs/${id}">${name}</a></h2><p>${inlineCode(description)}</p>
-<ul class="operations">${operations.map(({ method, operationId, path, summary }) => `<li><a href="/docs/${id}#${operationId}">${escapeHtml(summary)}</a> <span><span class="method">${method}</span> <code>${escapeHtml(path)}</code></span></li>`).join("")}</ul>`
-  )
-  .join("\n")}
+${groups().map(groupSummary)}
 <p>For agents: <a href="/docs/tools">the tools of <code>/mcp</code></a>. For programs: <a href="/openapi.json">OpenAPI document</a>. For operators: <a href="/docs/configuration">every setting</a>, <a href="/docs/deployment">deployment</a> and <a href="/docs/security">security</a>.</p>`
   })
 
-/** What the search looks through: every operation, tool and error. */
-export const searchIndex = (limits: ServiceLimits): string =>
-  JSON.stringify([
+const toolSection = ({ annotations, description, inputSchema, name, outputSchema, title }: ListedTool): Html =>
+  html`<section class="operation" id="${name}">
+<h2><a class="anchor" href="#${name}">${title}</a></h2>
+<p class="call"><span class="method">${annotations.readOnlyHint ? "READ" : "WRITE"}</span> <code>${name}</code></p>
+<p>${inlineCode(description)}</p>
+${fieldTable("Arguments", fieldsOf(inputSchema as JsonSchema, "body")) || html`<p>It takes no arguments.</p>`}
+${fieldTable("Result", fieldsOf(outputSchema as JsonSchema, "response"))}
+</section>\n`
+
+/** The tools of `/mcp`, as agents see them. */
+export const toolsPage = (baseUrl: string, limits: Limits): Html =>
+  docsPage({
+    current: "/docs/tools",
+    title: "MCP tools",
+    description: "The tools that agents call at /mcp, with their arguments and results.",
+    body: html`<h1>MCP tools</h1>
+<p class="lead">The tools that agents call at <code>/mcp</code>. They do the same as the REST operations of the same names, with the same limits and the same exact JSON.</p>
+${codeBlock("MCP address", `${baseUrl}/mcp`)}
+<ul>
+<li>A person signs in and chooses what an agent may do: <a href="/install">setup for each client</a>. Agents with read-only access see only the reading tools.</li>
+<li>Each result contains the answer twice, as <code>structuredContent</code> and as the same JSON in text.</li>
+<li>An error is a result with <code>isError</code>: JSON with the <code>code</code>, <code>detail</code> and <code>hint</code> listed under <a href="/docs/errors">Errors</a>.</li>
+<li>Send an <code>idempotencyKey</code> with any write that you may retry: the same key returns the first result.</li>
+</ul>
+${makeTools(limits).described.map(toolSection)}`
+  })
+
+/** What the search looks through: every operation, tool, setting, document section and error. */
+export const searchIndex = (limits: Limits): string => {
+  const entries: ReadonlyArray<SearchEntry> = [
     ...groups().flatMap(({ id, operations }) =>
       operations.map(({ description = "", method, operationId, path, summary }) => ({
         title: summary,
         note: `${method} ${path}`,
         path: `/docs/${id}#${operationId}`,
-        text: `${summary} ${method} ${path} ${operationId} ${description}`.toLowerCase()
+        text: fillLimits(`${summary} ${method} ${path} ${operationId} ${description}`, limits).toLowerCase()
       }))
     ),
-    ...toolEntries(limits),
+    ...makeTools(limits).described.map(({ description, name, title }) => ({
+      title: name,
+      note: `MCP tool: ${title}`,
+      path: `/docs/tools#${name}`,
+      text: `${name} ${title} mcp tool ${description}`.toLowerCase()
+    })),
     ...settingEntries(),
     ...documentEntries(),
     ...problems.map(({ code, hint, title }) => ({
@@ -115,4 +163,6 @@ export const searchIndex = (limits: ServiceLimits): string =>
       path: `/docs/errors#${code}`,
       text: `${code} ${title} ${hint}`.toLowerCase()
     }))
-  ])
+  ]
+  return JSON.stringify(entries)
+}

@@ -1,82 +1,20 @@
-/** What a commit statement has to do beside adding rows and counting them; each kind is a statement of its own. */
+/** What a commit statement does beside adding and counting rows. Each combination is a statement. */
 export interface CommitParts {
-  /** Rows are changed or removed, so that versions come and go. */
+  /** Rows are changed or removed, so versions are added and removed. */
   readonly changes: boolean
-  /** Answers are kept for repeated requests. */
+  /** Responses are kept for repeats of their requests. */
   readonly records: boolean
-  /** Waits for accounts that another transaction holds, instead of passing over them. */
+  /** Waits for accounts that another transaction has locked, instead of skipping them. */
   readonly waits: boolean
 }
 
-/** The parameters of a commit statement, by the names that its text has them under. */
-const commitParameters = {
-  accounts: "text",
-  revisions: "bigint",
-  next_seqs: "bigint",
-  storage_bytes: "bigint",
-  table_accounts: "text",
-  table_names: "text",
-  table_rows: "integer",
-  new_accounts: "text",
-  new_tables: "text",
-  new_seqs: "bigint",
-  new_ids: "text",
-  new_created: "timestamptz",
-  new_updated: "timestamptz",
-  new_versions: "integer",
-  new_data: "text",
-  new_facets: "text",
-  new_long_facets: "text",
-  changed_accounts: "text",
-  changed_tables: "text",
-  changed_ids: "text",
-  changed_updated: "timestamptz",
-  changed_versions: "integer",
-  changed_data: "text",
-  changed_facets: "text",
-  changed_long_facets: "text",
-  removed_accounts: "text",
-  removed_tables: "text",
-  removed_ids: "text",
-  stored_accounts: "text",
-  stored_tables: "text",
-  stored_ids: "text",
-  stored_versions: "integer",
-  stored_operations: "text",
-  stored_changed_by: "text",
-  stored_archived: "timestamptz",
-  passing_accounts: "text",
-  passing_tables: "text",
-  passing_ids: "text",
-  passing_versions: "integer",
-  passing_seqs: "bigint",
-  passing_created: "timestamptz",
-  passing_updated: "timestamptz",
-  passing_data: "text",
-  passing_operations: "text",
-  passing_changed_by: "text",
-  passing_archived: "timestamptz",
-  pruned_accounts: "text",
-  pruned_tables: "text",
-  pruned_ids: "text",
-  pruned_versions: "integer",
-  record_accounts: "text",
-  record_scopes: "text",
-  record_keys: "text",
-  record_hashes: "bytea",
-  record_answers: "text",
-  record_created: "timestamptz"
-} as const
-
-export type CommitParameter = keyof typeof commitParameters
-
-// What an account asked for, and whether it can have it: it is nobody else's at the moment, is still what the changes were
-// computed from, and has no answer kept under a key of theirs. Accounts are taken in one order, so that no two groups
-// wait for each other.
+// An account commits if no other transaction has locked it, it is still at the revision that its changes were computed from,
+// and no response is kept under the idempotency keys. Accounts are locked in one order, so that no two groups wait for each
+// other.
 const wanted = `wanted AS (
-  SELECT account_id, revision, next_seq, storage_bytes
-  FROM unnest(:accounts, :revisions, :next_seqs, :storage_bytes)
-    AS w (account_id, revision, next_seq, storage_bytes)
+  SELECT account_id, revision, next_seq, next_change, storage_bytes
+  FROM unnest(:accounts, :revisions, :next_seqs, :next_changes, :storage_bytes)
+    AS w (account_id, revision, next_seq, next_change, storage_bytes)
 )`
 
 const locked = (waits: boolean) => `locked AS (
@@ -88,9 +26,10 @@ const locked = (waits: boolean) => `locked AS (
 )`
 
 const newRecords = `new_records AS (
-  SELECT account_id, scope, key, request_hash, answer, created_at, octet_length(answer) AS bytes
-  FROM unnest(:record_accounts, :record_scopes, :record_keys, :record_hashes, :record_answers, :record_created)
-    AS r (account_id, scope, key, request_hash, answer, created_at)
+  SELECT account_id, scope, key, request_hash, answer, change, created_at, octet_length(answer) AS bytes
+  FROM unnest(:record_accounts, :record_scopes, :record_keys, :record_hashes, :record_answers, :record_changes,
+      :record_created)
+    AS r (account_id, scope, key, request_hash, answer, change, created_at)
 ), old_records AS (
   SELECT r.account_id, i.bytes, i.created_at > memory_now() - make_interval(hours => :idempotency_hours) AS is_kept
   FROM new_records r
@@ -102,13 +41,13 @@ const newRecords = `new_records AS (
   ) i
 )`
 
-// What the database has already it archives itself; only contents that lived within this group are sent.
+// Contents that are stored are archived from the table; only those that never left this group are sent.
 const newVersions = `new_versions AS (
   SELECT v.account_id, v.table_name, v.row_id, v.version, r.seq, r.created_at, r.updated_at, r.data,
-    octet_length(r.data) AS bytes, v.operation, v.changed_by, v.archived_at
-  FROM unnest(:stored_accounts, :stored_tables, :stored_ids, :stored_versions, :stored_operations, :stored_changed_by,
-      :stored_archived)
-    AS v (account_id, table_name, row_id, version, operation, changed_by, archived_at)
+    octet_length(r.data) AS bytes, v.operation, v.change, v.changed_by, v.archived_at
+  FROM unnest(:stored_accounts, :stored_tables, :stored_ids, :stored_versions, :stored_operations, :stored_changes,
+      :stored_changed_by, :stored_archived)
+    AS v (account_id, table_name, row_id, version, operation, change, changed_by, archived_at)
   CROSS JOIN LATERAL (
     SELECT r.seq, r.created_at, r.updated_at, r.data
     FROM rows r
@@ -117,10 +56,10 @@ const newVersions = `new_versions AS (
   ) r
   UNION ALL
   SELECT account_id, table_name, row_id, version, seq, created_at, updated_at, data, octet_length(data), operation,
-    changed_by, archived_at
+    change, changed_by, archived_at
   FROM unnest(:passing_accounts, :passing_tables, :passing_ids, :passing_versions, :passing_seqs, :passing_created,
-      :passing_updated, :passing_data, :passing_operations, :passing_changed_by, :passing_archived)
-    AS v (account_id, table_name, row_id, version, seq, created_at, updated_at, data, operation, changed_by,
+      :passing_updated, :passing_data, :passing_operations, :passing_changes, :passing_changed_by, :passing_archived)
+    AS v (account_id, table_name, row_id, version, seq, created_at, updated_at, data, operation, change, changed_by,
       archived_at)
 ), stale_versions AS (
   SELECT v.account_id, v.ctid, v.bytes
@@ -141,6 +80,7 @@ const account = ({ changes, records }: CommitParts) => `account AS (
   UPDATE accounts a
   SET revision = w.revision + 1,
     next_seq = w.next_seq,
+    next_change = w.next_change,
     storage_bytes = w.storage_bytes,
     version_bytes = a.version_bytes${changes ? `\n      + ${sum("new_versions")}\n      - ${sum("stale_versions")}` : ""},
     idempotency_bytes = a.idempotency_bytes${records ? `\n      + ${sum("new_records")}\n      - ${sum("old_records")}` : ""}
@@ -153,13 +93,15 @@ const account = ({ changes, records }: CommitParts) => `account AS (
 )`
 
 const added = `added AS (
-  INSERT INTO rows (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets)
+  INSERT INTO rows
+    (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets, change, changed_by)
   SELECT a.account_id, n.table_name, n.seq, n.id, n.created_at, n.updated_at, n.last_version, n.data, n.facets::jsonb,
-    n.long_facets::jsonb
+    n.long_facets::jsonb, n.change, n.changed_by
   FROM account a
   JOIN unnest(:new_accounts, :new_tables, :new_seqs, :new_ids, :new_created, :new_updated, :new_versions, :new_data,
-      :new_facets, :new_long_facets)
-    AS n (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets)
+      :new_facets, :new_long_facets, :new_changes, :new_changed_by)
+    AS n (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets, change,
+      changed_by)
     ON n.account_id = a.account_id
 ), counted AS (
   INSERT INTO tables (account_id, name, rows, revision)
@@ -167,11 +109,18 @@ const added = `added AS (
   FROM account a
   JOIN unnest(:table_accounts, :table_names, :table_rows) AS t (account_id, name, rows) ON t.account_id = a.account_id
   ON CONFLICT (account_id, name) DO UPDATE SET rows = excluded.rows, revision = excluded.revision
+), logged AS (
+  INSERT INTO changes (account_id, change, place, at, table_name, row_id, operation, version, changed_by)
+  SELECT a.account_id, l.change, l.place, l.at, l.table_name, l.row_id, l.operation, l.version, l.changed_by
+  FROM account a
+  JOIN unnest(:logged_accounts, :logged_changes, :logged_places, :logged_at, :logged_tables, :logged_ids,
+      :logged_operations, :logged_versions, :logged_changed_by)
+    AS l (account_id, change, place, at, table_name, row_id, operation, version, changed_by)
+    ON l.account_id = a.account_id
 )`
 
-// Lists are behind LIMIT or OFFSET, so that one item after another is looked up: a join PostgreSQL may plan as a search
-// through all of an account's rows, and keep doing so while the account grows. What is changed or removed has its account
-// from the item too, for the same reason.
+// LIMIT or OFFSET makes PostgreSQL look up one item after another: a join it may plan as a scan of all of the account's rows,
+// and keep that plan while the account grows. Changed and removed rows take the account from the item for the same reason.
 const place = (item: string) => `CROSS JOIN LATERAL (
     SELECT account_id, ctid
     FROM rows
@@ -182,11 +131,11 @@ const place = (item: string) => `CROSS JOIN LATERAL (
 const changed = `changed AS (
   UPDATE rows r
   SET updated_at = c.updated_at, last_version = c.last_version, data = c.data, facets = c.facets::jsonb,
-    long_facets = c.long_facets::jsonb
+    long_facets = c.long_facets::jsonb, change = c.change, changed_by = c.changed_by
   FROM account a
   JOIN unnest(:changed_accounts, :changed_tables, :changed_ids, :changed_updated, :changed_versions, :changed_data,
-      :changed_facets, :changed_long_facets)
-    AS c (account_id, table_name, id, updated_at, last_version, data, facets, long_facets)
+      :changed_facets, :changed_long_facets, :changed_changes, :changed_changed_by)
+    AS c (account_id, table_name, id, updated_at, last_version, data, facets, long_facets, change, changed_by)
     ON c.account_id = a.account_id
   ${place("c")}
   WHERE r.account_id = found.account_id AND r.ctid = found.ctid
@@ -199,10 +148,10 @@ const changed = `changed AS (
   WHERE r.account_id = found.account_id AND r.ctid = found.ctid
 ), archived AS (
   INSERT INTO versions
-    (account_id, table_name, row_id, version, seq, created_at, updated_at, data, bytes, operation, changed_by,
-     archived_at)
+    (account_id, table_name, row_id, version, seq, created_at, updated_at, data, bytes, operation, change,
+     changed_by, archived_at)
   SELECT a.account_id, v.table_name, v.row_id, v.version, v.seq, v.created_at, v.updated_at, v.data, v.bytes,
-    v.operation, v.changed_by, v.archived_at
+    v.operation, v.change, v.changed_by, v.archived_at
   FROM account a
   JOIN new_versions v ON v.account_id = a.account_id
 ), pruned AS (
@@ -213,13 +162,13 @@ const changed = `changed AS (
 )`
 
 const recorded = `recorded AS (
-  INSERT INTO idempotency_records (account_id, scope, key, request_hash, answer, bytes, created_at)
-  SELECT a.account_id, r.scope, r.key, r.request_hash, r.answer, r.bytes, r.created_at
+  INSERT INTO idempotency_records (account_id, scope, key, request_hash, answer, change, bytes, created_at)
+  SELECT a.account_id, r.scope, r.key, r.request_hash, r.answer, r.change, r.bytes, r.created_at
   FROM account a
   JOIN new_records r ON r.account_id = a.account_id
   ON CONFLICT (account_id, scope, key) DO UPDATE
-  SET request_hash = excluded.request_hash, answer = excluded.answer, bytes = excluded.bytes,
-    created_at = excluded.created_at
+  SET request_hash = excluded.request_hash, answer = excluded.answer, change = excluded.change,
+    bytes = excluded.bytes, created_at = excluded.created_at
 )`
 
 const verdicts = `SELECT w.account_id,
@@ -229,7 +178,13 @@ FROM wanted w
 LEFT JOIN locked l ON l.account_id = w.account_id
 LEFT JOIN account a ON a.account_id = w.account_id`
 
-const named = (parts: CommitParts): string => {
+/**
+ * The one statement that stores the changes of a group of accounts: one round trip, one commit; its parameters are named as
+ * in `commitParameters`. Each account has its own verdict: `committed`; `stale`, when it is no longer at the revision that
+ * its changes were computed from, or an idempotency key is taken; `busy`, when another transaction has locked it. Only
+ * committed accounts are changed.
+ */
+export const commitText = (parts: CommitParts): string => {
   const ctes = [
     wanted,
     locked(parts.waits),
@@ -241,25 +196,4 @@ const named = (parts: CommitParts): string => {
     ...(parts.records ? [recorded] : [])
   ]
   return `WITH ${ctes.join(", ")}\n${verdicts}`
-}
-
-/** A statement and the names of its parameters, in their order. */
-export interface CommitStatement {
-  readonly text: string
-  readonly parameters: ReadonlyArray<CommitParameter | "idempotency_hours">
-}
-
-/**
- * The one statement that stores what the accounts of a group change: one round trip, one commit. Each account has its own
- * verdict: `committed`; `stale`, when it is no longer at the revision that the changes were computed from, or an
- * idempotency key of theirs is taken; `busy`, when another transaction holds it. Whoever is not committed changes nothing.
- */
-export const commitStatement = (parts: CommitParts): CommitStatement => {
-  const parameters: Array<CommitParameter | "idempotency_hours"> = []
-  const text = named(parts).replaceAll(/(?<!:):([a-z_]+)\b/g, (_, name: CommitParameter | "idempotency_hours") => {
-    const known = parameters.indexOf(name)
-    const number = known === -1 ? parameters.push(name) : known + 1
-    return name === "idempotency_hours" ? `$${number}::integer` : `$${number}::${commitParameters[name]}[]`
-  })
-  return { text, parameters }
 }

@@ -1,18 +1,16 @@
 import type { Fiber } from "effect"
+import type { AccountId } from "../../../../domain/Account.ts"
 import type { TableChange } from "./CachedTable.ts"
 import { CachedTable } from "./CachedTable.ts"
 import { mapBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
 
-/** A table on its way, and the commits that landed meanwhile. */
+/** A table that is being loaded, and the commits that landed meanwhile. */
 export interface Loading {
   readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly missed: Array<{ readonly revision: number; readonly change: TableChange | undefined }>
 }
 
-/**
- * What is known of one table at a revision of its account: its rows; that they are being loaded; that it was read once, by
- * SQL; or that it is too large.
- */
+/** A table at a revision of its account: its rows, or that it is being loaded, was read once by SQL, or is too large. */
 export interface Entry {
   revision: number
   content: CachedTable | Loading | "read" | "large"
@@ -24,20 +22,20 @@ interface Account {
   readonly bytes: number
 }
 
-/** The entries of a cache, of which those go first whose account, and then table, was asked for the longest ago. */
+/** The entries of a cache. The account, and in it the table, that was used the longest ago is evicted first. */
 export class CacheEntries {
   bytes = 0
   private readonly capacity: number
-  private readonly accounts = new Map<string, Account>()
-  /** Entries whose tables queries may have made larger since they were measured. */
+  private readonly accounts = new Map<AccountId, Account>()
+  /** Entries that queries may have enlarged since they were measured. */
   private readonly lent = new Set<Entry>()
 
   constructor(capacity: number) {
     this.capacity = capacity
   }
 
-  /** An entry that is asked for now. */
-  get(accountId: string, table: string): Entry | undefined {
+  /** An entry, which counts as used now. */
+  get(accountId: AccountId, table: string): Entry | undefined {
     const account = this.accounts.get(accountId)
     const entry = account?.entries.get(table)
     if (account === undefined || entry === undefined) return undefined
@@ -46,7 +44,7 @@ export class CacheEntries {
     return entry
   }
 
-  add(accountId: string, table: string, entry: Omit<Entry, "bytes">): Entry {
+  add(accountId: AccountId, table: string, entry: Omit<Entry, "bytes">): Entry {
     this.remove(accountId, table)
     const name = ownText(table)
     const added = { ...entry, bytes: 0 }
@@ -57,16 +55,16 @@ export class CacheEntries {
     return added
   }
 
-  /** Whether it is in the cache still. */
-  has(accountId: string, table: string, entry: Entry): boolean {
+  /** Whether the entry is still in the cache. */
+  has(accountId: AccountId, table: string, entry: Entry): boolean {
     return this.accounts.get(accountId)?.entries.get(table) === entry
   }
 
-  of(accountId: string): ReadonlyArray<readonly [table: string, entry: Entry]> {
+  of(accountId: AccountId): ReadonlyArray<readonly [table: string, entry: Entry]> {
     return [...(this.accounts.get(accountId)?.entries ?? [])]
   }
 
-  remove(accountId: string, table: string): void {
+  remove(accountId: AccountId, table: string): void {
     const account = this.accounts.get(accountId)
     const entry = account?.entries.get(table)
     if (account === undefined || entry === undefined) return
@@ -78,7 +76,7 @@ export class CacheEntries {
     this.bytes -= account.bytes
   }
 
-  forget(accountId: string): void {
+  forget(accountId: AccountId): void {
     for (const [table] of this.of(accountId)) this.remove(accountId, table)
   }
 
@@ -88,12 +86,12 @@ export class CacheEntries {
     this.bytes = 0
   }
 
-  /** Remembers that the entry's table is being read. */
+  /** Marks an entry as being read, which may enlarge it. */
   lend(entry: Entry): void {
     this.lent.add(entry)
   }
 
-  /** Measures an entry that has another content. */
+  /** Measures an entry after its content changed. */
   measure(entry: Entry): void {
     const { content } = entry
     const bytes = objectBytes(3) + (content instanceof CachedTable ? content.bytes : 0)
@@ -101,7 +99,7 @@ export class CacheEntries {
     entry.bytes = bytes
   }
 
-  /** Measures what was read since, and lets go what the cache has no room for. */
+  /** Measures what was read since, and evicts what exceeds the capacity. */
   settle(): void {
     for (const entry of this.lent) this.measure(entry)
     this.lent.clear()
@@ -111,7 +109,7 @@ export class CacheEntries {
     }
   }
 
-  private addAccount(accountId: string): Account {
+  private addAccount(accountId: AccountId): Account {
     const account = { entries: new Map<string, Entry>(), bytes: accountBytes + textBytes(accountId) }
     this.accounts.set(accountId, account)
     this.bytes += account.bytes
@@ -119,7 +117,7 @@ export class CacheEntries {
   }
 }
 
-const touch = <A>(map: Map<string, A>, key: string, value: A): void => {
+const touch = <K, A>(map: Map<K, A>, key: K, value: A): void => {
   map.delete(key)
   map.set(key, value)
 }

@@ -1,12 +1,16 @@
-import type { Filter } from "../../../../domain/Filter.ts"
+import type { Filter, Query } from "../../../../domain/Query.ts"
+import { isBehind } from "../../../../domain/query/Cursor.ts"
 import { JsonText } from "../../../../domain/json/JsonText.ts"
-import type { Query } from "../../../../domain/Query.ts"
 import type { Row } from "../../../../domain/Row.ts"
-import { Pace, type Turns } from "../../Turns.ts"
+import { Pace, type Turns } from "../../../../domain/Turns.ts"
+import { fieldsIn, Summary, type Summing } from "../../../../domain/query/Summary.ts"
+import { fieldsOf, type TableFields } from "../../../../domain/query/TableFields.ts"
+import { ValuePlaces } from "./ValuePlaces.ts"
 import { FieldKeys } from "./FieldKeys.ts"
 import { arrayBytes, mapBytes, numberBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
+import type { WorkRow } from "../Workspace.ts"
 
-/** A live row, with all that a write has to know of it. */
+/** A live row, with what writes need of it. */
 export interface CachedRow extends Row {
   readonly seq: number
   readonly lastVersion: number
@@ -19,34 +23,34 @@ export interface TableChange {
   readonly removed: ReadonlyArray<string>
 }
 
-/** What a row takes beside its text. */
+/** The bytes of a row beside its text. */
 export const rowOverhead = 256
 
-/** So much may be kept beside the rows of any table, and of a large one half of what its rows take. */
-const leastKeyBytes = 1_048_576
-
-/** Where more rows come and go at once, it is cheaper to learn of the whole table anew. */
+/** For a commit that changes more rows, computing the keys anew is cheaper. */
 const mostEdits = 32
 
 /**
- * The live rows of one table at one moment. It never changes; what its queries had to find out is kept beside the rows
- * until it is too much, and goes along to the table that a commit makes of it.
+ * The live rows of one table at one moment, immutable. What its queries have computed is kept beside the rows up to a limit,
+ * and is handed on to the table that a commit makes of it.
  */
 export class CachedTable {
   /** In insertion order. */
   readonly rows: ReadonlyArray<CachedRow>
-  /** What the rows take of the heap. */
+  /** The heap bytes of the rows. */
   readonly rowBytes: number
   private readonly keys: FieldKeys
+  private readonly values: ValuePlaces
+  private known: TableFields | undefined
   private byId: Map<string, CachedRow> | undefined
 
   private constructor(rows: ReadonlyArray<CachedRow>, rowBytes: number, keys: FieldKeys) {
     this.rows = rows
     this.rowBytes = rowBytes
     this.keys = keys
+    this.values = new ValuePlaces(rows)
   }
 
-  /** A table of rows that come in insertion order, made in turns. Their texts must be no windows on larger ones. */
+  /** A table of rows in insertion order, made in turns. Their texts must not be slices of larger ones. */
   static *from(found: Iterable<CachedRow>): Turns<CachedTable> {
     const rows: Array<CachedRow> = []
     const pace = new Pace()
@@ -56,13 +60,14 @@ export class CachedTable {
       bytes += bytesOf(row)
       yield* pace.worked(rowOverhead + row.data.text.length)
     }
-    return new CachedTable(rows, bytes, new FieldKeys(rows))
+    return new CachedTable(rows, bytes, new FieldKeys(rows, bytes))
   }
 
-  /** What the table takes of the heap, with all that is kept beside its rows. */
+  /** The heap bytes of the table, with what is kept beside its rows. */
   get bytes(): number {
-    const { byId, keys, rowBytes, rows } = this
-    return objectBytes(4) + rowBytes + arrayBytes(rows.length) + (byId ? mapBytes(byId.size) : 0) + keys.bytes
+    const { byId, keys, known, rowBytes, rows, values } = this
+    const beside = keys.bytes + values.bytes + (known === undefined ? 0 : fieldsBytes(known))
+    return objectBytes(6) + rowBytes + arrayBytes(rows.length) + (byId ? mapBytes(byId.size) : 0) + beside
   }
 
   find(id: string): CachedRow | undefined {
@@ -70,27 +75,62 @@ export class CachedTable {
     return this.byId.get(id)
   }
 
-  /** At most `limit` of the rows that match, behind the first `offset` of them, and whether there are more. */
-  query({ filter, limit, offset = 0, sort }: Query & { readonly offset?: number }): {
+  /** At most `limit` of the rows that match, after the first `offset`, and whether there are more. */
+  *query({ after, filter, limit, offset = 0, sort }: Query & { readonly offset?: number }): Turns<{
     readonly rows: ReadonlyArray<CachedRow>
     readonly hasMore: boolean
-  } {
+  }> {
+    if (filter?.isImpossible === true) return { rows: [], hasMore: false }
+    const pace = new Pace()
+    const matches = filter === undefined || filter.isEmpty ? undefined : this.keys.matcher(filter, pace)
+    const order = yield* this.order(filter?.id, sort)
     const rows: Array<CachedRow> = []
     let matched = 0
-    for (const row of this.matching(filter, sort)) {
-      if (rows.length === limit) {
-        this.forgetKeys()
-        return { rows, hasMore: true }
+    let hasMore = false
+    const isDescending = sort?.descending === true
+    const places = order === undefined ? this.rows.length : order.length
+    for (let place = 0; place < places; place++) {
+      const index = order === undefined ? place : order[place]!
+      const row = this.rows[index]!
+      if (after !== undefined && !isBehind(after, isDescending, row)) continue
+      if (matches === undefined || matches(index)) {
+        hasMore = rows.length === limit
+        if (hasMore) break
+        if (++matched > offset) rows.push(row)
       }
-      if (++matched > offset) rows.push(row)
+      if (pace.isDue) yield* pace.pause()
     }
-    this.forgetKeys()
-    return { rows, hasMore: false }
+    this.keys.settle()
+    return { rows, hasMore }
   }
 
-  count(filter: Filter | undefined): number {
+  /** Whether a filter needs no parsing of rows. */
+  knows(filter: Filter): boolean {
+    return this.keys.knows(filter)
+  }
+
+  *count(filter: Filter | undefined): Turns<number> {
     if (filter === undefined || filter.isEmpty) return this.rows.length
-    return this.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY }).rows.length
+    return (yield* this.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY })).rows.length
+  }
+
+  /** The fields of all rows, which are looked at once. */
+  *fields(): Turns<TableFields> {
+    this.known ??= yield* fieldsOf(this.rows)
+    return this.known
+  }
+
+  /** What the rows that match add up to. */
+  *summarize(filter: Filter | undefined, summing: Summing): Turns<Summary> {
+    const { rows } = yield* this.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY })
+    const valueAt = yield* this.values.learn(fieldsIn(summing))
+    const summary = new Summary(summing)
+    const pace = new Pace()
+    for (const row of rows) {
+      const index = this.indexOf(row)
+      yield* pace.worked(summary.see((field) => valueAt(index, field)))
+    }
+    return summary
   }
 
   /** The table after a commit. */
@@ -103,7 +143,7 @@ export class CachedTable {
     for (const row of added) bytes += bytesOf(row)
     const isSmall = gone.length + added.length <= mostEdits
     const rows = isSmall ? this.rows.slice() : replaced(this.rows, gone, added)
-    const keys = isSmall ? this.keys.copy(rows) : new FieldKeys(rows)
+    const keys = isSmall ? this.keys.copy(rows, bytes) : new FieldKeys(rows, bytes)
     const table = new CachedTable(rows, bytes, keys)
     if (isSmall) table.edit(rows, gone, added)
     table.byId = this.passIds(added, gone)
@@ -123,22 +163,14 @@ export class CachedTable {
     }
   }
 
-  private *matching(filter: Filter | undefined, sort: Query["sort"]): Iterable<CachedRow> {
-    if (filter?.isImpossible === true) return
-    const matches = filter === undefined || filter.isEmpty ? undefined : this.keys.matcher(filter)
-    if (filter?.id !== undefined) {
-      const row = this.find(filter.id)
-      if (row !== undefined && matches!(this.indexOf(row))) yield row
-      return
-    }
-    const order = sort === undefined ? undefined : this.keys.order(sort)
-    for (let place = 0; place < this.rows.length; place++) {
-      const index = order === undefined ? place : order[place]!
-      if (matches === undefined || matches(index)) yield this.rows[index]!
-    }
+  /** The indexes of the rows to look at; undefined for all in insertion order. */
+  private *order(id: string | undefined, sort: Query["sort"]): Turns<ReadonlyArray<number> | undefined> {
+    if (id === undefined) return sort === undefined ? undefined : yield* this.keys.order(sort)
+    const row = this.find(id)
+    return row === undefined ? [] : [this.indexOf(row)]
   }
 
-  /** The next table has the ids without a copy: this one makes them anew if it is asked once more. */
+  /** Hands the map of ids to the next table without a copy; this one builds it again if it is used once more. */
   private passIds(added: ReadonlyArray<CachedRow>, gone: ReadonlyArray<CachedRow>): Map<string, CachedRow> | undefined {
     const { byId } = this
     this.byId = undefined
@@ -156,10 +188,6 @@ export class CachedTable {
     }
     return low
   }
-
-  private forgetKeys(): void {
-    if (this.keys.bytes > Math.max(leastKeyBytes, this.rowBytes / 2)) this.keys.forget()
-  }
 }
 
 const replaced = (
@@ -169,6 +197,13 @@ const replaced = (
 ): Array<CachedRow> => {
   const without = new Set(gone)
   return [...rows.filter((row) => !without.has(row)), ...added].toSorted((a, b) => a.seq - b.seq)
+}
+
+/** Of each field a name, and a map of its types. */
+const fieldsBytes = (fields: TableFields): number => {
+  let bytes = mapBytes(fields.size)
+  for (const name of fields.keys()) bytes += textBytes(name) + mapBytes(1)
+  return bytes
 }
 
 const bytesOf = ({ data, id }: CachedRow): number =>
@@ -182,3 +217,16 @@ const ownRow = ({ createdAt, data, id, lastVersion, seq, updatedAt }: CachedRow)
   seq,
   lastVersion
 })
+
+/** What a commit of these rows does to each of their tables. */
+export const tableChanges = (touched: ReadonlyArray<WorkRow>): ReadonlyMap<string, TableChange> => {
+  const changes = new Map<string, { readonly stored: Array<CachedRow>; readonly removed: Array<string> }>()
+  for (const { content, lastVersion, place } of touched) {
+    const { createdAt, id, seq, table } = place
+    const change = changes.get(table) ?? { stored: [], removed: [] }
+    changes.set(table, change)
+    if (content === undefined) change.removed.push(id)
+    else change.stored.push({ id, createdAt, ...content, seq, lastVersion })
+  }
+  return changes
+}

@@ -1,18 +1,12 @@
-import { compareKeys } from "../../../../domain/facets/CompareKeys.ts"
-import { encodeText } from "../../../../domain/facets/EncodeText.ts"
-import { facetKey } from "../../../../domain/facets/FacetKey.ts"
-import { isCut, isLong, shortKey } from "../../../../domain/facets/ShortKey.ts"
-import { matchesSystemFields, type Filter } from "../../../../domain/Filter.ts"
-import { members } from "../../../../domain/json/Members.ts"
-import type { Sort } from "../../../../domain/Query.ts"
-import type { Row } from "../../../../domain/Row.ts"
+import { compareKeys, isCut } from "../../../../domain/keys/SortKey.ts"
+import { matchesSystemFields, type Filter, type Sort } from "../../../../domain/Query.ts"
+import { isKeyCondition } from "../../../../domain/query/Conditions.ts"
+import { Look } from "../../../../domain/query/Look.ts"
+import { systemFields, type Row } from "../../../../domain/Row.ts"
+import { Pace, type Turns } from "../../../../domain/Turns.ts"
+import { Columns, type Column } from "./Column.ts"
 import { arrayBytes, mapBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
-
-/** The short keys of one field by the index of their row; undefined where the row was not looked at yet. */
-type Column = Array<string | undefined>
-
-/** Stands for the key of a field that a row does not have. */
-const missing = ""
+import { learnKey, matcherOf, missing } from "./Matcher.ts"
 
 interface Order {
   readonly sort: Sort
@@ -22,92 +16,103 @@ interface Order {
   readonly bytes: number
 }
 
-/** So many orders are kept; the one that was not asked for the longest goes first. */
+/** How many orders are kept; the least recently used is dropped first. */
 const maxOrders = 8
+
+/** How much may be kept of keys and orders, and of texts; or half of what the rows take, if that is more. */
+const leastBytes = 1_048_576
 
 type Compare = (a: number, b: number) => number
 
+const nameOf = ({ descending, encoded }: Sort): string => (descending ? "-" : "+") + encoded
+
 /**
- * What a table's queries had to find out about its rows: the keys of the fields that they named, and the orders that they
- * asked for. Rows are known by their indexes.
+ * What queries have computed for a table's rows: the sort keys of the fields that they named, the texts that they looked
+ * into, and the orders that they requested. Rows are named by their indexes.
  */
 export class FieldKeys {
   private readonly rows: ReadonlyArray<Row>
-  private readonly columns = new Map<string, Column>()
+  private readonly most: number
+  private keys: Columns
+  private texts: Columns
   private readonly orders = new Map<string, Order>()
-  private keyBytes = 0
 
-  constructor(rows: ReadonlyArray<Row>) {
+  /** `rowBytes` is what the rows take. */
+  constructor(rows: ReadonlyArray<Row>, rowBytes: number) {
     this.rows = rows
+    this.most = Math.max(leastBytes, rowBytes / 2)
+    this.keys = new Columns(rows)
+    this.texts = new Columns(rows)
   }
 
   get bytes(): number {
-    const { columns, keyBytes, orders, rows } = this
-    const list = arrayBytes(rows.length)
-    const kept = (columns.size + orders.size) * list
-    return objectBytes(4) + mapBytes(columns.size) + mapBytes(orders.size) + kept + keyBytes
+    return objectBytes(5) + this.keyBytes + this.texts.bytes
   }
 
-  forget(): void {
-    this.columns.clear()
-    this.orders.clear()
-    this.keyBytes = 0
+  private get keyBytes(): number {
+    let bytes = this.keys.bytes + mapBytes(this.orders.size)
+    for (const order of this.orders.values()) bytes += arrayBytes(this.rows.length) + order.bytes
+    return bytes
+  }
+
+  /** Forgets what has grown too large. */
+  settle(): void {
+    if (this.keyBytes > this.most) {
+      this.keys.clear()
+      this.orders.clear()
+    }
+    if (this.texts.bytes > this.most) this.texts.clear()
+  }
+
+  /** Whether there are keys for all that a filter compares. */
+  knows({ conditions, fields, words }: Filter): boolean {
+    const isKnown = (name: string) => systemFields.has(name) || this.keys.has(name)
+    return (
+      words.length === 0 &&
+      [...fields.wanted.keys()].every(isKnown) &&
+      conditions.every((condition) => "instant" in condition || (isKeyCondition(condition) && isKnown(condition.name)))
+    )
   }
 
   /** Whether the row at an index matches. */
-  matcher(filter: Filter): (index: number) => boolean {
-    const { rows } = this
-    const wanted = [...filter.fields.wanted].map(([facet, full]) => ({
-      facet,
-      column: this.column(facet),
-      key: shortKey(full),
-      full: isLong(full) ? full : undefined
-    }))
-    const columns = new Map(wanted.map(({ column, facet }) => [facet, column]))
-    return (index) => {
-      if (!matchesSystemFields(filter, rows[index]!)) return false
-      for (const { column, facet, full, key } of wanted) {
-        if (column[index] === undefined) this.learn(index, columns)
-        if (column[index] !== key || (full !== undefined && this.fullKey(index, facet) !== full)) return false
-      }
-      return true
-    }
+  matcher(filter: Filter, pace: Pace): (index: number) => boolean {
+    const { keys, most, rows, texts } = this
+    // A character of a text takes one or two bytes.
+    const meets = matcherOf(filter, rows, { keys, texts, room: (most - texts.bytes) / 2 }, pace)
+    return (index) => matchesSystemFields(filter, rows[index]!) && meets(index)
   }
 
   /** The indexes of all rows in an order. */
-  order(sort: Sort): ReadonlyArray<number> {
-    const name = (sort.descending ? "-" : "+") + sort.facet
+  *order(sort: Sort): Turns<ReadonlyArray<number>> {
+    const name = nameOf(sort)
     const known = this.orders.get(name)
     if (known !== undefined) {
       this.orders.delete(name)
       this.orders.set(name, known)
       return known.indexes
     }
-    if (this.orders.size === maxOrders) {
-      const [oldest, { bytes }] = this.orders.entries().next().value!
-      this.orders.delete(oldest)
-      this.keyBytes -= bytes
-    }
-    const indexes = [...this.rows.keys()].toSorted(this.compare(sort))
-    const own = { ...sort, field: ownText(sort.field), facet: ownText(sort.facet) }
-    const bytes = objectBytes(3) + objectBytes(3) + 3 * textBytes(sort.facet)
-    this.orders.set((sort.descending ? "-" : "+") + own.facet, { sort: own, indexes, bytes })
-    this.keyBytes += bytes
+    const column = yield* this.learnAll(sort)
+    const indexes = [...this.rows.keys()].toSorted(this.compare(sort, column))
+    if (this.orders.size === maxOrders) this.orders.delete(this.orders.keys().next().value!)
+    const own = { ...sort, field: ownText(sort.field), encoded: ownText(sort.encoded) }
+    const bytes = objectBytes(3) + objectBytes(3) + 3 * textBytes(sort.encoded)
+    this.orders.set(nameOf(own), { sort: own, indexes, bytes })
     return indexes
   }
 
-  /** The same for a copy of the rows. */
-  copy(rows: ReadonlyArray<Row>): FieldKeys {
-    const copy = new FieldKeys(rows)
-    for (const [facet, column] of this.columns) copy.columns.set(facet, column.slice())
+  /** The same for a copy of the rows, to which one row after another is added or removed. They will take so many bytes. */
+  copy(rows: ReadonlyArray<Row>, rowBytes: number): FieldKeys {
+    const copy = new FieldKeys(rows, rowBytes)
+    copy.keys = this.keys.copy(rows)
+    copy.texts = this.texts.copy(rows)
     for (const [name, order] of this.orders) copy.orders.set(name, { ...order, indexes: order.indexes.slice() })
-    copy.keyBytes = this.keyBytes
     return copy
   }
 
-  /** The row at an index is to go. */
+  /** Removes the row at an index. */
   remove(index: number): void {
-    for (const column of this.columns.values()) this.keyBytes -= keyBytes(column.splice(index, 1)[0])
+    this.keys.remove(index)
+    this.texts.remove(index)
     for (const { indexes } of this.orders.values()) {
       let kept = 0
       for (const other of indexes) if (other !== index) indexes[kept++] = other > index ? other - 1 : other
@@ -115,9 +120,10 @@ export class FieldKeys {
     }
   }
 
-  /** A row has come in at an index. */
+  /** Adds a row at an index. */
   insert(index: number): void {
-    for (const column of this.columns.values()) column.splice(index, 0, undefined)
+    this.keys.insert(index)
+    this.texts.insert(index)
     for (const { indexes, sort } of this.orders.values()) {
       if (index < indexes.length)
         for (const [place, other] of indexes.entries()) if (other >= index) indexes[place] = other + 1
@@ -125,58 +131,44 @@ export class FieldKeys {
     }
   }
 
-  private column(facet: string): Column {
-    const known = this.columns.get(facet)
-    if (known !== undefined) return known
-    const column: Column = Array.from({ length: this.rows.length })
-    this.columns.set(ownText(facet), column)
-    this.keyBytes += textBytes(facet)
+  /** The column of a sorted field, with all keys. */
+  private *learnAll({ encoded, field }: Sort): Turns<Column | undefined> {
+    if (systemFields.has(field)) return undefined
+    const column = this.keys.of(encoded)
+    const pace = new Pace()
+    for (const [index, row] of this.rows.entries()) {
+      if (column.get(index) === undefined) learnKey(column, index, encoded, new Look(row, pace))
+      if (pace.isDue) yield* pace.pause()
+    }
     return column
   }
 
-  /** Looks for the keys of these columns in a row. */
-  private learn(index: number, columns: ReadonlyMap<string, Column>): void {
-    for (const column of columns.values()) column[index] ??= missing
-    for (const { name, value } of members(this.rows[index]!.data)) {
-      const column = columns.get(encodeText(name))
-      if (column === undefined || column[index] !== missing) continue
-      column[index] = ownText(shortKey(facetKey(value)))
-      this.keyBytes += keyBytes(column[index])
-    }
-  }
-
-  /** A key that its column holds cut. */
-  private fullKey(index: number, facet: string): string {
-    return facetKey(members(this.rows[index]!.data).find(({ name }) => encodeText(name) === facet)!.value)
-  }
-
-  private compare({ descending, facet, field }: Sort): Compare {
+  private compare({ descending, encoded, field }: Sort, column?: Column): Compare {
     const { rows } = this
     const direction = descending ? -1 : 1
     switch (field) {
       case "id":
         return (a, b) => direction * (rows[a]!.id < rows[b]!.id ? -1 : 1)
-      // Among rows of one moment, the newest first is the last inserted first.
+      // Among rows of one moment, newest first means last inserted first.
       case "created_at":
         return (a, b) => direction * (rows[a]!.createdAt - rows[b]!.createdAt || a - b)
       case "updated_at":
         return (a, b) => direction * (rows[a]!.updatedAt - rows[b]!.updatedAt || a - b)
       default:
-        return this.compareField(facet, descending)
+        return this.compareField(encoded, descending, column ?? this.keys.of(encoded))
     }
   }
 
-  private compareField(facet: string, descending: boolean): Compare {
-    const column = this.column(facet)
-    const columns = new Map([[facet, column]])
+  private compareField(name: string, descending: boolean, column: Column): Compare {
+    const { rows } = this
+    const pace = new Pace()
     const keyOf = (index: number): string | undefined => {
-      if (column[index] === undefined) this.learn(index, columns)
-      const key = column[index]!
+      const key = column.get(index) ?? learnKey(column, index, name, new Look(rows[index]!, pace))
       return key === missing ? undefined : key
     }
-    const fullKeys = new Map<number, string>()
-    const fullKeyOf = (index: number): string => {
-      const key = fullKeys.get(index) ?? this.fullKey(index, facet)
+    const fullKeys = new Map<number, string | undefined>()
+    const fullKeyOf = (index: number): string | undefined => {
+      const key = fullKeys.get(index) ?? new Look(rows[index]!, pace).key(name)
       fullKeys.set(index, key)
       return key
     }
@@ -189,9 +181,7 @@ export class FieldKeys {
   }
 }
 
-const keyBytes = (key: string | undefined): number => (key === undefined || key === missing ? 0 : textBytes(key))
-
-/** Where an index belongs in an order without it. */
+/** The place of an index in an order without it. */
 const placeOf = (order: ReadonlyArray<number>, index: number, compare: Compare): number => {
   let [low, high] = [0, order.length]
   while (low < high) {

@@ -1,4 +1,4 @@
-/** What values take of V8's heap on 64 bits, as far as it can be told without asking it. */
+/** Estimates of what values take of V8's heap on 64 bits. */
 
 const word = 8
 
@@ -17,15 +17,16 @@ export const mapBytes = (entries: number): number => {
 /** Of a field that holds a time: numbers of more than 31 bits are objects of their own. */
 export const numberBytes = 2 * word
 
-// Over text of one byte a character this is known to find nothing, without a look at it.
+// V8 knows without a scan that this finds nothing in text of one byte per character.
 const wide = /[^\0-\xff]/
 
-/** Of a text that is no window on another one: one byte a character, or two where one of them needs it. */
+/** Of a text that is not a slice: one byte per character, or two when any character needs it. */
 export const textBytes = (text: string): number =>
   2 * word + Math.ceil((text.length * (wide.test(text) ? 2 : 1)) / word) * word
 
-/** Shorter texts are never a window on another one, nor a chain of pieces. */
+/** Shorter texts are never slices, nor chains of pieces. */
 const shortest = 13
 
-/** The same text for itself alone, so that it keeps no request or larger text in memory. It must be well-formed. */
-export const ownText = (text: string): string => (text.length < shortest ? text : Buffer.from(text).toString())
+/** A flat copy of a well-formed text, which keeps no request or larger text in memory. */
+export const ownText = <Text extends string>(text: Text): Text =>
+  text.length < shortest ? text : (Buffer.from(text).toString() as Text)

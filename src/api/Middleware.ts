@@ -1,0 +1,115 @@
+import { Context, Schema, SchemaTransformation, Struct } from "effect"
+import { ProblemDetails } from "effect/http"
+import { HttpApi, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity, type HttpApiGroup } from "effect/http-api"
+import type { Actor } from "../domain/Actor.ts"
+import {
+  InternalError,
+  NotFound,
+  RateLimited,
+  Unauthenticated,
+  Unavailable,
+  UnsupportedMediaType
+} from "../domain/Problem.ts"
+
+/** Who sent the request, and how many requests of its class the key can still send at once. */
+export class CurrentActor extends Context.Service<CurrentActor, Actor & { readonly remaining: number }>()(
+  "agent-memory/api/Middleware/CurrentActor"
+) {}
+
+/** Which of a key's two rate limits an operation spends: writes change rows or keys, everything else is a read. */
+export const CallClass = Context.Reference<"read" | "write">("agent-memory/api/Middleware/CallClass", {
+  defaultValue: () => "read"
+})
+
+/** Requires an API key and spends one request of its rate limit. Every response says how many are left. */
+export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentActor }>()(
+  "agent-memory/api/Middleware/Authentication",
+  {
+    requiredForClient: true,
+    security: { bearer: HttpApiSecurity.bearer },
+    error: [Unauthenticated, RateLimited, Unavailable]
+  }
+) {}
+
+/**
+ * Which limit an operation's body has: `small` for sign-in, keys and links (`authRequestBytes`), `row` for what one row can
+ * need, `import` for a whole account (`importRequestBytes`).
+ */
+export const BodySize = Context.Reference<"small" | "row" | "usual" | "import">(
+  "agent-memory/api/Middleware/BodySize",
+  { defaultValue: () => "usual" }
+)
+
+/**
+ * Reads the body whole and checks media type, size and UTF-8 before any of it is used. Each operation with a body or a
+ * query declares the errors of a bad one itself.
+ */
+export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/Middleware/RequestBody", {
+  error: UnsupportedMediaType
+}) {}
+
+/** Renders every failure as problem+json (RFC 9457) with the request's id. */
+export class Problems extends HttpApiMiddleware.Service<Problems>()("agent-memory/api/Middleware/Problems", {
+  error: [NotFound, InternalError]
+}) {}
+
+/** A failure that an endpoint or its middleware declares: how to recognise it, and its status there. */
+export interface DeclaredError {
+  readonly status: number
+  readonly is: (value: unknown) => boolean
+}
+
+/** The failures that the endpoints of an interface declare. */
+export const declaredErrors = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<DeclaredError> => {
+  const declared: Array<DeclaredError> = []
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ errors }) => {
+      for (const [status, schemas] of errors) {
+        declared.push(...schemas.map((schema) => ({ status, is: Schema.is(schema) })))
+      }
+    }
+  })
+  return declared
+}
+
+/** A class of `domain/Problem.ts`. */
+interface ProblemClass extends Schema.Top {
+  new (members: never): object
+  readonly identifier: string
+  readonly fields: Schema.Struct.Fields
+}
+
+// One schema for each class and status, so that the OpenAPI document names it once.
+const made = new Map<string, Schema.Top>()
+
+/** Declares a failure with another status than its usual one, in the response and in its `status` member. */
+export const withStatus = <P extends ProblemClass>(
+  status: number,
+  Problem: P
+): Schema.Codec<P["Type"], P["Encoded"]> => {
+  const identifier = `${Problem.identifier}${status}`
+  const schema = made.get(identifier) ?? makeWithStatus(status, Problem, identifier)
+  made.set(identifier, schema)
+  return schema as Schema.Codec<P["Type"], P["Encoded"]>
+}
+
+const makeWithStatus = (status: number, Problem: ProblemClass, identifier: string): Schema.Top =>
+  Schema.Struct({ ...Problem.fields, status: Schema.optionalKey(Schema.Literal(status)) })
+    .pipe(
+      Schema.decodeTo(
+        Schema.toType(Problem),
+        SchemaTransformation.transform({
+          decode: (members: { readonly status?: number }) =>
+            Object.defineProperty(new Problem(Struct.omit(members, ["status"]) as never), "status", {
+              value: status,
+              enumerable: true
+            }),
+          encode: (problem: object) => ({ ...problem, status })
+        }) as never
+      ),
+      HttpApiSchema.asJson({ contentType: ProblemDetails.contentType })
+    )
+    .annotate({ httpApiStatus: status, identifier })

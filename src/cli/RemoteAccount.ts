@@ -1,0 +1,163 @@
+import { Config, Effect, Option, Redacted } from "effect"
+import { Flag } from "effect/cli"
+import { readFileSync } from "node:fs"
+import { AgentMemoryError } from "../client/AgentMemoryError.ts"
+import type { Sent } from "../client/Calls.ts"
+import type { OperationName } from "../client/ContractOperations.ts"
+import { connectionOf, type Fetch } from "../client/Options.ts"
+import { makeSend } from "../client/Send.ts"
+import type { Usage } from "../client/Types.ts"
+import * as Key from "../domain/Key.ts"
+import { isLoopbackHost } from "../server/config/Settings.ts"
+import { rootCause } from "./doctor/Finding.ts"
+import { Stopped } from "./TerminalText.ts"
+
+const keyVariable = "AGENT_MEMORY_API_KEY"
+
+/** The service and the account. There is no flag for the key itself, because other users can see a command's arguments. */
+export const targetFlags = {
+  url: Flag.String("url").pipe(
+    Flag.withDescription("The service's URL; by default AGENT_MEMORY_URL"),
+    Flag.withFallbackConfig(Config.String("AGENT_MEMORY_URL")),
+    Flag.withDefault("http://localhost:3000")
+  ),
+  apiKeyFile: Flag.String("api-key-file").pipe(
+    Flag.withMetavar("file"),
+    Flag.withDescription(`A file with the API key; by default the key is ${keyVariable}`),
+    Flag.optional
+  )
+}
+
+/** A service, and the key of an account. */
+export interface Target {
+  readonly url: URL
+  readonly key: Redacted.Redacted
+}
+
+const readKey = Effect.fnUntraced(function* (file: Option.Option<string>) {
+  if (Option.isSome(file)) {
+    return yield* Effect.try({
+      try: () => Redacted.make(readFileSync(file.value, "utf8").trim()),
+      catch: (error) => new Stopped({ message: `The key cannot be read: ${(error as Error).message}` })
+    })
+  }
+  const key = yield* Effect.orDie(Config.option(Config.Redacted(keyVariable)))
+  return yield* Effect.mapError(
+    Effect.fromOption(key),
+    () => new Stopped({ message: `There is no API key. Set ${keyVariable}, or pass a file with --api-key-file.` })
+  )
+})
+
+/** The service and account of the flags. Fails for a mistyped key before anything is sent. */
+export const targetOf = Effect.fnUntraced(function* (flags: {
+  readonly url: string
+  readonly apiKeyFile: Option.Option<string>
+}) {
+  const url = URL.parse(flags.url)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return yield* new Stopped({ message: `--url is ${flags.url}: expected a URL like https://memory.example.com` })
+  }
+  const key = yield* readKey(flags.apiKeyFile)
+  if (Option.isNone(Key.parse(Redacted.value(key)))) {
+    return yield* new Stopped({ message: "The API key is mistyped or incomplete: its checksum is wrong." })
+  }
+  if (url.protocol === "http:" && !isLoopbackHost(url.hostname)) {
+    yield* Effect.logWarning(`The key is sent to ${url.origin} unencrypted. Use https.`)
+  }
+  const target: Target = { url, key }
+  return target
+})
+
+const maxRetries = 4
+
+const pieceBytes = 65_536
+
+/** A body that reports how many of its bytes were read so far. */
+const counted = (bytes: Uint8Array, onSent: (bytes: number) => void) => {
+  let at = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        onSent(at)
+        if (at >= bytes.length) return controller.close()
+        controller.enqueue(bytes.subarray(at, at + pieceBytes))
+        at = Math.min(at + pieceBytes, bytes.length)
+      }
+    },
+    { highWaterMark: 0 }
+  )
+}
+
+/** The global `fetch`, which also reports sent bytes and that the service is busy. */
+const reportingFetch = (onSent: ((bytes: number) => void) | undefined, onBusy: (text: string) => void): Fetch => {
+  let tries = 0
+  return async (url, init) => {
+    const bytes = onSent === undefined ? undefined : new TextEncoder().encode(init.body as string)
+    const streamed =
+      bytes === undefined || onSent === undefined
+        ? {}
+        : {
+            body: counted(bytes, onSent),
+            duplex: "half" as const,
+            headers: { ...(init.headers as Record<string, string>), "content-length": String(bytes.length) }
+          }
+    const response = await fetch(url, { ...init, ...streamed })
+    const wait = response.headers.get("retry-after") ?? "1"
+    if (response.status === 429 || response.status === 503) {
+      if (tries++ < maxRetries) onBusy(`The service is busy (${response.status}); trying again in ${wait} s.`)
+    }
+    return response
+  }
+}
+
+/** Sends a call with the Promise client's transport, with its retries but without a timeout. */
+export const send = Effect.fnUntraced(function* <A>(
+  { key, url }: Target,
+  operation: OperationName,
+  sent: Sent,
+  {
+    onSent,
+    read
+  }: {
+    readonly onSent?: (bytes: number) => void
+    readonly read?: (response: Response) => Promise<A>
+  } = {}
+) {
+  const context = yield* Effect.context<never>()
+  const onBusy = (text: string) => Effect.runForkWith(context)(Effect.logInfo(text))
+  const fetch = reportingFetch(onSent, onBusy)
+  return yield* Effect.tryPromise({
+    try: (signal) => {
+      const options = { baseUrl: url.href, maxRetries, timeout: Number.POSITIVE_INFINITY, fetch }
+      return makeSend(connectionOf(options, Redacted.value(key)))<A>(operation, sent, { signal }, read)
+    },
+    catch: stoppedBy(url)
+  })
+})
+
+/** The message for a failure: what is wrong, where in the request, the hint, and the request's id for the service's log. */
+const stoppedBy =
+  ({ origin }: URL) =>
+  (error: unknown): Stopped => {
+    if (!(error instanceof AgentMemoryError)) return new Stopped({ message: String(error) })
+    const { cause, code, detail, errors = [], hint, requestId } = error
+    if (code === "network_error") {
+      const message = `The service at ${origin} cannot be reached: ${rootCause(cause)}. Check --url, and that it is running.`
+      return new Stopped({ message })
+    }
+    if (code === "invalid_response") {
+      return new Stopped({ message: `The service at ${origin} is not Agent Memory. Check --url.` })
+    }
+    const lines = [
+      `The service refused: ${detail} (${code})`,
+      ...errors
+        .filter(({ message }) => !detail.includes(message))
+        .map(({ message, parameter = "", path = "" }) => `  ${parameter}${path} ${message}`),
+      ...(hint === undefined ? [] : [hint]),
+      ...(requestId === undefined ? [] : [`Request ${requestId}`])
+    ]
+    return new Stopped({ message: lines.join("\n") })
+  }
+
+/** The account's usage and limits, read first so that a wrong key or URL fails before a large body is sent. */
+export const usageOf = (target: Target) => send<Usage>(target, "tables.usage", {})

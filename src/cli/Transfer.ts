@@ -1,0 +1,190 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { randomUUID } from "node:crypto"
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { buffer } from "node:stream/consumers"
+import type { ImportAnswer } from "../client/Types.ts"
+import { JsonText } from "../domain/json/JsonText.ts"
+import { hasByteOrderMark, startFault } from "../domain/json/Utf8.ts"
+import {
+  amount,
+  formatOf,
+  formats,
+  printDocument,
+  printLines,
+  readDocument,
+  readLines,
+  sizeText,
+  type Format
+} from "./Formats.ts"
+import { send, targetFlags, targetOf, usageOf } from "./RemoteAccount.ts"
+import { Stopped, visible, withProgress, writeOutput } from "./TerminalText.ts"
+
+/** In bytes: a row's system fields and separators in an export. */
+const rowOverhead = 135
+
+/** Replaces a file atomically: under its name is always the complete old or the complete new file. */
+const replaceFile = (file: string, bytes: Uint8Array) => {
+  // Never an existing file, which might belong to another user or be readable by others.
+  const draft = `${file}.${randomUUID()}.part`
+  const descriptor = openSync(draft, "wx", 0o600)
+  try {
+    writeFileSync(descriptor, bytes)
+    fsyncSync(descriptor)
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const writeFile = (file: string, bytes: Uint8Array) =>
+  Effect.try({
+    try: () => {
+      // Pipes and devices are written to, not replaced; of a link, the target is replaced.
+      const found = statSync(file, { throwIfNoEntry: false })
+      if (found === undefined) replaceFile(file, bytes)
+      else if (found.isFile()) replaceFile(realpathSync(file), bytes)
+      else writeFileSync(file, bytes)
+    },
+    catch: (error) => new Stopped({ message: `${file} cannot be written: ${(error as Error).message}` })
+  })
+
+const exportFlags = {
+  ...targetFlags,
+  force: Flag.Boolean("force").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Replace the file of --output if it exists")
+  ),
+  output: Flag.String("output").pipe(
+    Flag.withAlias("o"),
+    Flag.withMetavar("file"),
+    Flag.withDescription("The file to write; without it, or with -, standard output"),
+    Flag.withDefault("-")
+  ),
+  format: Flag.Literals("format", formats).pipe(
+    Flag.withDescription(
+      "json: the bytes of GET /v1/_export; ndjson: one row per line. By default the format of the file's name, else json"
+    ),
+    Flag.optional
+  )
+}
+
+export const exportCommand = Command.make(
+  "export",
+  exportFlags,
+  Effect.fnUntraced(function* ({ force, format, output, ...wanted }) {
+    const target = yield* targetOf(wanted)
+    if (!force && output !== "-" && statSync(output, { throwIfNoEntry: false })?.isFile() === true) {
+      return yield* new Stopped({ message: `${output} already exists. Pass --force to replace it.` })
+    }
+    const { rows, storage_bytes } = yield* usageOf(target)
+    const expected = storage_bytes + rows * rowOverhead
+    const received = yield* withProgress("Receiving", ({ update }) =>
+      send(target, "tables.export", {}, { read: (response) => readBytes(response, (bytes) => update(bytes, expected)) })
+    )
+    const tables = readDocument(received.toString())
+    if (tables === undefined) return yield* new Stopped({ message: "The service's response is not an export." })
+    const chosen: Format = Option.getOrElse(format, () => formatOf(output))
+    const bytes = chosen === "json" ? received : Buffer.from(printLines(tables))
+    yield* output === "-" ? writeOutput(bytes) : writeFile(output, bytes)
+    const count = [...tables.values()].reduce((sum, rows) => sum + rows.length, 0)
+    const place = output === "-" ? "" : ` to ${output}`
+    yield* Console.error(`Exported ${amount(tables.size, count)}, ${sizeText(bytes.length)}${place}.`)
+  })
+).pipe(
+  Command.withDescription(
+    "Save all rows of an account over REST. Standard output gets only the export. Versions, keys and links are not included."
+  ),
+  Command.withExamples([
+    { command: "agent-memory export -o backup.json", description: "Save the account of AGENT_MEMORY_API_KEY" },
+    { command: "agent-memory export --format ndjson | gzip > backup.ndjson.gz", description: "Pipe it" }
+  ])
+)
+
+/** Reads the body of an import from a file or, with -, from standard input. */
+const readInput = (file: string, format: Format) =>
+  Effect.gen(function* () {
+    const bytes = yield* Effect.tryPromise({
+      try: () => (file === "-" ? buffer(process.stdin) : readFile(file)),
+      catch: (error) => new Stopped({ message: `${file} cannot be read: ${(error as Error).message}` })
+    })
+    const marked = hasByteOrderMark(bytes)
+    const fault = marked && bytes.length > 3 ? undefined : startFault(bytes, file === "-" ? "The input" : file)
+    if (fault !== undefined) return yield* new Stopped({ message: fault })
+    const text = yield* Effect.try({
+      try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(marked ? bytes.subarray(3) : bytes),
+      catch: () => new Stopped({ message: `${file} is not UTF-8.` })
+    })
+    return JsonText.trusted(format === "json" ? text : printDocument(yield* Effect.fromResult(readLines(text))))
+  })
+
+const importFlags = {
+  file: Argument.String("file").pipe(Argument.withDescription("The file that export wrote; - is standard input")),
+  ...targetFlags,
+  format: Flag.Literals("format", formats).pipe(
+    Flag.withDescription("json or ndjson. By default the format of the file's name, else json"),
+    Flag.optional
+  ),
+  dryRun: Flag.Boolean("dry-run").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Check what would be imported, and change nothing")
+  )
+}
+
+export const importCommand = Command.make(
+  "import",
+  importFlags,
+  Effect.fnUntraced(function* ({ dryRun, file, format, ...wanted }) {
+    const target = yield* targetOf(wanted)
+    const body = yield* readInput(
+      file,
+      Option.getOrElse(format, () => formatOf(file))
+    )
+    const { account_id, limits } = yield* usageOf(target)
+    if (body.bytes > limits.import_request_bytes) {
+      return yield* new Stopped({
+        message:
+          `The import has ${sizeText(body.bytes)}; this service accepts ${sizeText(limits.import_request_bytes)} at once. ` +
+          `Raise LIMIT_STORAGE_BYTES there, or import the tables one after another.`
+      })
+    }
+    const query = dryRun ? { dry_run: true } : {}
+    const { rows, tables } = yield* withProgress("Sending", ({ say, update }) =>
+      send<ImportAnswer>(
+        target,
+        "tables.import",
+        { query, body },
+        {
+          onSent: (bytes) => (bytes < body.bytes ? update(bytes, body.bytes) : say("The service is storing the rows …"))
+        }
+      )
+    )
+    const done = dryRun ? "Would import" : "Imported"
+    yield* Console.log(`${done} ${amount(tables, rows)}, ${sizeText(body.bytes)}, into account ${visible(account_id)}.`)
+    if (dryRun) yield* Console.log("Nothing was changed.")
+  })
+).pipe(
+  Command.withDescription(
+    "Add the rows of an export to an account over REST, all or none, with their ids and times. Fails if a row already exists."
+  ),
+  Command.withExamples([
+    { command: "agent-memory import backup.json --dry-run", description: "See whether it would work" },
+    { command: "agent-memory import backup.json --url https://memory.example.com", description: "Into another service" }
+  ])
+)
+
+/** Reads a response's bytes. `onReceived` gets the number of bytes so far. */
+const readBytes = async (response: Response, onReceived: (bytes: number) => void): Promise<Buffer> => {
+  const chunks: Array<Uint8Array> = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    onReceived(bytes)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,322 @@
+import type { JsonText } from "../domain/json/JsonText.ts"
+import { parseEnvelope } from "../domain/json/ParseEnvelope.ts"
+import { missingFilter } from "../domain/keys/RowKeys.ts"
+import type { AgentMemory, TableClient } from "./AgentMemory.ts"
+import { AgentMemoryError, type FieldIssue } from "./AgentMemoryError.ts"
+import { operations, shapes, type OperationName } from "./ContractOperations.ts"
+import { exactChanges, guardHeaders, type SentChanges } from "./ExactChanges.ts"
+import { filterOf, jsonOf, type ReadRow } from "./ExactRows.ts"
+import type { WriteOptions } from "./Options.ts"
+import type { Steps } from "./Retries.ts"
+import { summaryOf, type ExactSummary } from "./Summaries.ts"
+import type {
+  AnyRow,
+  ApiKey,
+  Batch,
+  BatchOperation,
+  DeletedPage,
+  Filter,
+  KeyPage,
+  KeyQuery,
+  QueryAnswer,
+  Stored,
+  UpdateWhereAnswer,
+  UpsertAnswer,
+  Version
+} from "./Types.ts"
+
+/** What one call sends, besides the operation's method and path. */
+export interface Sent {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** Is printed exactly. */
+  readonly body?: unknown
+}
+
+/** Sends one call of the interface, again where that is safe. In its response, each row is a `JsonText`. */
+export type Call = <A>(operation: OperationName, sent: Sent, options?: WriteOptions) => Steps<A>
+
+/** How the rows of one table are written and read by its schema, or without one. */
+export interface RowCodec {
+  readonly write: (row: AnyRow) => Steps<JsonText>
+  readonly read: (rows: ReadonlyArray<Stored<AnyRow>>) => Steps<ReadonlyArray<Stored<AnyRow>>>
+}
+
+/** The methods of the Promise client, in steps. */
+export type InSteps<Client> = {
+  readonly [Name in keyof Client]: Client[Name] extends (...args: infer Args) => Promise<infer A>
+    ? (...args: Args) => Steps<A>
+    : Client[Name] extends string
+      ? Client[Name]
+      : InSteps<Client[Name]>
+}
+
+/** Gives a client whose methods run their steps by `run`, at every depth. */
+export const runBy = (run: (steps: () => Steps<unknown>) => unknown, methods: object): object =>
+  Object.fromEntries(
+    Object.entries(methods).map(([name, member]) => {
+      if (typeof member === "object") return [name, runBy(run, member as object)]
+      if (typeof member !== "function") return [name, member]
+      const method = member as (...args: ReadonlyArray<unknown>) => Steps<unknown>
+      // What a method refuses at once is thrown in its first step, too.
+      return [
+        name,
+        (...args: ReadonlyArray<unknown>) =>
+          run(function* () {
+            return yield* method(...args)
+          })
+      ]
+    })
+  )
+
+/** The calls of an account. */
+export const accountCalls = (call: Call, readRow: ReadRow): InSteps<Omit<AgentMemory, "table" | "exportResponse">> => {
+  const keyPage = (query: KeyQuery = {}, options?: WriteOptions) =>
+    call<KeyPage>("keys.list", { query: defined(query) }, options)
+  return {
+    tables: (options) => memberOf(call("tables.list", {}, options), "tables"),
+    *export(options) {
+      type Tables = Readonly<Record<string, ReadonlyArray<JsonText>>>
+      const tables = yield* memberOf<Tables>(call("tables.export", {}, options), "tables")
+      return Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, rows.map(readRow)]))
+    },
+    import(tables, options) {
+      const exact = Object.entries(tables).map(([name, rows]) => [name, rows.map(jsonOf)])
+      const query = options?.dryRun === true ? { dry_run: true } : {}
+      return call("tables.import", { query, body: { tables: Object.fromEntries(exact) } }, options)
+    },
+    usage: (options) => call("tables.usage", {}, options),
+    undo: (change, options) =>
+      call("changes.undo", { query: options?.dryRun === true ? { dry_run: true } : {}, body: { change } }, options),
+    changes: (query = {}, options) => call("changes.list", { query: defined(query) }, options),
+    links: {
+      row: ({ id, table }, options) => call("links.row", { body: { table, id } }, options),
+      textField: ({ field, id, table }, options) => call("links.textField", { body: { table, id, field } }, options),
+      query: ({ filter, ...query }, options) =>
+        call("links.query", { body: defined({ ...query, filter: filter && filterOf(filter) }) }, options)
+    },
+    keys: {
+      *list(options) {
+        const keys: Array<ApiKey> = []
+        for (let query: KeyQuery = {}; ;) {
+          const page = yield* keyPage(query, options)
+          keys.push(...page.keys)
+          if (page.next_cursor === undefined) return keys
+          query = { cursor: page.next_cursor }
+        }
+      },
+      page: keyPage,
+      create: (name, options) => call("keys.create", { body: { name } }, options),
+      revoke: (id, options) => memberOf(call("keys.revoke", { params: { id } }, options), "revoked")
+    },
+    connections: {
+      list: (options) => memberOf(call("connections.list", {}, options), "connections"),
+      revoke: (id, options) => memberOf(call("connections.revoke", { params: { id } }, options), "revoked")
+    }
+  }
+}
+
+/** The calls of one table. Throws an `AgentMemoryError` (`invalid_table_name`) for a name that would change the address. */
+export const tableCalls = (
+  name: string,
+  call: Call,
+  readRow: ReadRow,
+  { read, write }: RowCodec
+): InSteps<TableClient<AnyRow>> => {
+  if (!/^[A-Za-z]/.test(name)) {
+    throw new AgentMemoryError({
+      code: "invalid_table_name",
+      detail: `No table can have the name ${JSON.stringify(name)}.`,
+      hint: "Use a letter, then up to 63 letters, digits, _ or -, for example tasks."
+    })
+  }
+  const inTable: Call = (operation, sent, options) => call(operation, { params: { table: name }, ...sent }, options)
+  const queryOf = (filter: Filter | undefined, others: object = {}) =>
+    defined({ filter: filter === undefined ? undefined : filterOf(filter).text, ...others })
+
+  const readAll = (rows: ReadonlyArray<JsonText>) => read(rows.map(readRow))
+  function* readOne(row: JsonText): Steps<Stored<AnyRow>> {
+    return (yield* readAll([row]))[0]!
+  }
+  function* readUpsert({ created, row }: UpsertAnswer<JsonText>) {
+    return { created, row: yield* readOne(row) }
+  }
+  function* readUpdate({ rows, ...answer }: UpdateWhereAnswer<JsonText>) {
+    return { ...answer, rows: yield* readAll(rows) }
+  }
+  function* readResult({ action, result }: BatchResult): Steps<unknown> {
+    if (action === "add") return yield* readOne(result)
+    const parts = parseEnvelope(result.text, shapes.withParts).value as ResultParts
+    switch (action) {
+      case "upsert":
+        return yield* readUpsert(parts)
+      case "update_row":
+        return yield* readOne(parts.row)
+      case "update_where":
+        return yield* readUpdate(parts)
+      case "delete":
+        return parts.deleted
+    }
+  }
+
+  return {
+    name,
+    *add(row, options) {
+      return yield* readOne(yield* inTable("rows.add", { body: yield* write(row) }, options))
+    },
+    *query({ cursor, fields, filter, limit, search, sort } = {}, options) {
+      // A name may have a comma, so that only an array tells where each ends.
+      const query = queryOf(filter, { search, sort, limit, cursor, fields: fields && JSON.stringify(fields) })
+      const { rows, ...page } = yield* inTable<QueryAnswer<JsonText>>("rows.query", { query }, options)
+      return { rows: fields === undefined ? yield* readAll(rows) : rows.map(readRow), ...page }
+    },
+    count: (filter, options) =>
+      memberOf(inTable("rows.count", { query: queryOf(filter, { search: options?.search }) }, options), "count"),
+    *summarize({ filter, ...asked }, options) {
+      return summaryOf(yield* inTable<ExactSummary>("rows.count", { query: queryOf(filter, asked) }, options), readRow)
+    },
+    *upsert({ ifUpdatedAt, key, row }, options) {
+      const body = defined({ key, row: yield* write(row), ifUpdatedAt })
+      return yield* readUpsert(yield* inTable("rows.upsert", { body }, options))
+    },
+    *updateRow({ id, ...changes }, options) {
+      const body = defined({ id, ...exactChanges(changes) })
+      return yield* readOne(yield* memberOf(inTable("rows.updateRow", { body }, options), "row"))
+    },
+    *updateWhere({ allowMultiple, filter, ...changes }, options) {
+      const body = defined({ filter: filterOf(filter), ...exactChanges(changes), allowMultiple })
+      return yield* readUpdate(yield* inTable("rows.updateWhere", { body }, options))
+    },
+    *delete(filter, options) {
+      const exact = filterOf(filter)
+      const keyed = { ...options, idempotencyKey: options?.idempotencyKey ?? newIdempotencyKey() }
+      // In a header, as a proxy that drops the body must not drop the guard.
+      const headers = guardHeaders(options?.ifUpdatedAt)
+      const send = (sent: Sent) => memberOf<number>(inTable("rows.delete", sent, keyed), "deleted")
+      try {
+        return yield* send({ headers, query: {}, body: { filter: exact } })
+      } catch (error) {
+        if (!lostItsBody(error, exact.text)) throw error
+        return yield* send({ headers, query: { filter: exact.text }, body: {} })
+      }
+    },
+    *batch(build, options) {
+      const sent: Array<object> = []
+      for (const { edits, filter, patch, row, ...operation } of checkedOperations(build(batch))) {
+        sent.push(
+          defined({
+            ...operation,
+            row: row && (yield* write(row)),
+            filter: filter === undefined ? undefined : filterOf(filter),
+            ...exactChanges({ patch, edits })
+          })
+        )
+      }
+      const call = inTable("rows.batch", { body: { operations: sent } }, options)
+      const results: Array<unknown> = []
+      for (const result of yield* memberOf<ReadonlyArray<BatchResult>>(call, "results")) {
+        results.push(yield* readResult(result))
+      }
+      return results as never
+    },
+    *versions(id, options) {
+      type Versions = ReadonlyArray<Omit<Version, "row"> & { readonly row: JsonText }>
+      const call = inTable("versions.list", { query: { id } }, options)
+      return (yield* memberOf<Versions>(call, "versions")).map((version) => ({
+        ...version,
+        row: readRow(version.row)
+      }))
+    },
+    *deleted(query = {}, options) {
+      type Page = Omit<DeletedPage, "versions"> & {
+        readonly versions: ReadonlyArray<Omit<Version, "row"> & { readonly row: JsonText }>
+      }
+      const page = yield* inTable<Page>("versions.deleted", { query: defined(query) }, options)
+      return { ...page, versions: page.versions.map((version) => ({ ...version, row: readRow(version.row) })) }
+    },
+    *restore({ id, ifUpdatedAt, version }, options) {
+      const body = defined({ id, version, ifUpdatedAt })
+      return yield* readOne(yield* memberOf(inTable("versions.restore", { body }, options), "row"))
+    }
+  }
+}
+
+/** A batch's operation as it is sent, but for its rows and filter, which are still values. */
+interface SentOperation extends BatchOperation<unknown>, SentChanges {
+  readonly row?: AnyRow
+  readonly filter?: Filter
+}
+
+/** One result of a batch. `result` is what the operation alone responds with. */
+interface BatchResult {
+  readonly action: BatchOperation<unknown>["action"]
+  readonly result: JsonText
+}
+
+/** The members of a result; which of them are there depends on the action. */
+type ResultParts = UpsertAnswer<JsonText> & UpdateWhereAnswer<JsonText> & { readonly deleted: number }
+
+const batch: Batch<AnyRow> = {
+  add: (row, { idempotencyKey } = {}) => operation({ action: "add", row, idempotencyKey }),
+  upsert: ({ ifUpdatedAt, key, row }) => operation({ action: "upsert", key, row, ifUpdatedAt }),
+  updateRow: ({ edits, id, ifUpdatedAt, patch }) => operation({ action: "update_row", id, patch, edits, ifUpdatedAt }),
+  updateWhere: ({ allowMultiple, edits, filter, ifUpdatedAt, patch }) =>
+    operation({ action: "update_where", filter, patch, edits, allowMultiple, ifUpdatedAt }),
+  delete: (filter, { ifUpdatedAt } = {}) => operation({ action: "delete", filter, ifUpdatedAt })
+}
+
+const operation = <Result>(members: SentOperation & AnyRow): BatchOperation<Result> => members as BatchOperation<Result>
+
+const checkedOperations = (operations: ReadonlyArray<BatchOperation<unknown>>): ReadonlyArray<SentOperation> => {
+  // In JavaScript it is easily written without what it returns.
+  if (Array.isArray(operations)) return operations
+  throw new AgentMemoryError({
+    code: "invalid_request",
+    detail: "The batch function returned no operations.",
+    hint: "Return them in an array, for example batch((b) => [b.add(row), b.delete(filter)])."
+  })
+}
+
+/** One member of a response. */
+function* memberOf<A>(response: Steps<unknown>, name: string): Steps<A> {
+  return ((yield* response) as Readonly<Record<string, A>>)[name]!
+}
+
+/** Without its undefined members, which the contract's schemas refuse. */
+const defined = (members: object): Readonly<Record<string, string | number | boolean>> => {
+  const there = Object.entries(members as Record<string, never>).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(there)
+}
+
+/** Longer addresses are refused by many proxies (RFC 9110 section 4.1 asks for 8,000 bytes); in bytes, as encoded. */
+const longestParameter = 8192
+
+/**
+ * Whether a refused delete is sent again with its filter in the address: when a proxy dropped its body, which RFC 9110
+ * section 9.3.5 allows for DELETE. No other refusal leads there, since addresses are logged where bodies are not.
+ */
+const lostItsBody = (error: unknown, filter: string): boolean =>
+  ((error as { readonly errors?: ReadonlyArray<FieldIssue> }).errors ?? []).some(
+    ({ message, path }) => path === missingFilter.path && message === missingFilter.message
+  ) && new URLSearchParams({ filter }).toString().length < longestParameter
+
+// Not from an Effect's Random, which may be seeded: two programs would then share their keys, and their writes.
+const newIdempotencyKey = (): string => crypto.randomUUID()
+
+/** The headers of a call, with an idempotency key where the operation takes one. */
+export const headersOf = (
+  operation: OperationName,
+  { headers = {} }: Sent,
+  { idempotencyKey = newIdempotencyKey() }: WriteOptions = {}
+): Readonly<Record<string, string>> => {
+  if (operations[operation].repeat !== "keyed") return headers
+  if (/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return { ...headers, "idempotency-key": idempotencyKey }
+  // A header cannot hold some of these, and the failure would look like one of the network.
+  const message = "must be 1 to 255 printable ASCII characters"
+  throw new AgentMemoryError({
+    code: "invalid_request",
+    detail: `idempotencyKey ${message}.`,
+    errors: [{ parameter: "idempotency-key", message }]
+  })
+}

@@ -1,0 +1,217 @@
+import { Config, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { FetchHttpClient, HttpClientRequest, type HttpClient } from "effect/http"
+import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+import { Authentication } from "../api/Middleware.ts"
+import { InvalidRequest } from "../domain/Problem.ts"
+import type { AgentMemory as PromiseClient } from "./AgentMemory.ts"
+import { AgentMemoryError } from "./AgentMemoryError.ts"
+import { accountCalls, headersOf, runBy, tableCalls, type Call, type RowCodec } from "./Calls.ts"
+import { jsonOf, rowReader } from "./ExactRows.ts"
+import { checkApiKey, connectionOf, type Numbers } from "./Options.ts"
+import { step } from "./Retries.ts"
+import { retryRequests, runEffects } from "./retryRequests.ts"
+import { InvalidRow, type FailureOf, type IdempotencyOptions, type TableService } from "./TableService.ts"
+import type {
+  AccountRows,
+  AnyRow,
+  ApiKey,
+  ChangePage,
+  UndoAnswer,
+  ChangeQuery,
+  Connection,
+  CreatedApiKey,
+  CreatedLink,
+  ImportAnswer,
+  KeyPage,
+  KeyQuery,
+  QueryLink,
+  RowLink,
+  Stored,
+  Table,
+  TextFieldLink,
+  Usage
+} from "./Types.ts"
+
+export { RawNumber } from "../domain/json/JsonText.ts"
+export { InvalidRow, type FailureOf, type IdempotencyOptions, type TableService } from "./TableService.ts"
+
+export interface Options {
+  /** The API key, `svc_live_…`: a secret of the whole account. */
+  readonly apiKey: Redacted.Redacted
+  /** Where the service answers, without `/v1`. `http://localhost:3000` when it is not said. */
+  readonly baseUrl?: string | undefined
+  /** How long one try may take; 30 seconds when it is not said. */
+  readonly timeout?: Duration.Input | undefined
+  /** How often a failed request is tried again, 4 times when it is not said. */
+  readonly maxRetries?: number | undefined
+  /** What the numbers of rows become, as with the Promise client; `number` when it is not said. */
+  readonly numbers?: Numbers | undefined
+  /** Lets the client run in a browser's page, where everybody who opens it can read the key. */
+  readonly dangerouslyAllowBrowser?: boolean | undefined
+}
+
+/** The client that derives from the contract. */
+export type DerivedClient = HttpApiClient.ForApi<typeof Api>
+
+/**
+ * An account of Agent Memory, as its API key opens it. Failures are the contract's problems by tag (`RowNotFound`,
+ * `RateLimited` …), `HttpClientError`, `SchemaError` for an answer that is none, and `InvalidRow`.
+ *
+ * What fails by 429, 502, 503, 504, the network or a timeout is tried again like with the Promise client: up to
+ * `maxRetries` times, after a random time that doubles from 250 ms to at most 8 s, and after a `Retry-After` of at most 60
+ * seconds. Writes carry an idempotency key, so that a repeat is safe; links and keys are only made again when certainly
+ * none was made.
+ */
+export class AgentMemory extends Context.Service<
+  AgentMemory,
+  {
+    /** One table, its rows as they are stored or, with a schema, as the schema has them. */
+    readonly table: {
+      (name: string): TableService<AnyRow>
+      <Row extends object, Encoded extends object>(
+        name: string,
+        schema: Schema.Codec<Row, Encoded>
+      ): TableService<Row, Encoded>
+    }
+    readonly tables: Effect.Effect<ReadonlyArray<Table>, FailureOf<"tables", "list">>
+    readonly export: Effect.Effect<AccountRows, FailureOf<"tables", "export">>
+    readonly import: (
+      tables: AccountRows,
+      options?: IdempotencyOptions & { readonly dryRun?: boolean | undefined }
+    ) => Effect.Effect<ImportAnswer, FailureOf<"tables", "import">>
+    readonly usage: Effect.Effect<Usage, FailureOf<"tables", "usage">>
+    /** As with the Promise client: newest first or, after the change that `since` names, oldest first. */
+    readonly changes: (query?: ChangeQuery) => Effect.Effect<ChangePage, FailureOf<"changes", "list">>
+    /** As with the Promise client: takes back one whole write, or with `dryRun` tells what that would do. */
+    readonly undo: (
+      change: number,
+      options?: IdempotencyOptions & { readonly dryRun?: boolean | undefined }
+    ) => Effect.Effect<UndoAnswer, FailureOf<"changes", "undo">>
+    readonly links: {
+      readonly row: (link: RowLink) => Effect.Effect<CreatedLink, FailureOf<"links", "row">>
+      readonly textField: (link: TextFieldLink) => Effect.Effect<CreatedLink, FailureOf<"links", "textField">>
+      readonly query: (link: QueryLink) => Effect.Effect<CreatedLink, FailureOf<"links", "query">>
+    }
+    readonly keys: {
+      /** All keys, the oldest first, and those revoked of late: a request for each 1,000. */
+      readonly list: Effect.Effect<ReadonlyArray<ApiKey>, FailureOf<"keys", "list">>
+      /** One page of `list`. */
+      readonly page: (query?: KeyQuery) => Effect.Effect<KeyPage, FailureOf<"keys", "list">>
+      readonly create: (name: string) => Effect.Effect<CreatedApiKey, FailureOf<"keys", "create">>
+      readonly revoke: (id: string) => Effect.Effect<number, FailureOf<"keys", "revoke">>
+    }
+    readonly connections: {
+      readonly list: Effect.Effect<ReadonlyArray<Connection>, FailureOf<"connections", "list">>
+      readonly revoke: (id: string) => Effect.Effect<number, FailureOf<"connections", "revoke">>
+    }
+    /** The client that derives from the contract, with every operation as it is on the wire, sign-in included. */
+    readonly derived: DerivedClient
+  }
+>()("agent-memory/client/EffectClient/AgentMemory") {}
+
+const make = Effect.fnUntraced(function* (options: Options) {
+  const derived = yield* makeDerivedClient(options)
+  const call = callBy(derived)
+  const readRow = rowReader(options.numbers)
+  const account = inEffects(accountCalls(call, readRow)) as AgentMemory["Service"] & PromiseClient
+  const service: unknown = {
+    ...account,
+    table: (name: string, schema?: RowSchema) => inEffects(tableCalls(name, call, readRow, codecOf(name, schema))),
+    tables: account.tables(),
+    export: account.export(),
+    usage: account.usage(),
+    keys: { ...account.keys, list: account.keys.list() },
+    connections: { ...account.connections, list: account.connections.list() },
+    derived
+  }
+  return service as AgentMemory["Service"]
+})
+
+/** {@link layer} on an `HttpClient` of the caller's. */
+export const layerNoDeps = (options: Options): Layer.Layer<AgentMemory, never, HttpClient.HttpClient> =>
+  Layer.provide(Layer.effect(AgentMemory, make(options)), authenticationLayer(options))
+
+/**
+ * An account, over `fetch`: `layer({ baseUrl, apiKey: Redacted.make(…) })`. Dies with an `AgentMemoryError`
+ * (`invalid_options`) when the options cannot be used.
+ */
+export const layer = (options: Options): Layer.Layer<AgentMemory> =>
+  Layer.provide(layerNoDeps(options), FetchHttpClient.layer)
+
+/** {@link layer} with options from configuration: `layerConfig({ apiKey: Config.Redacted("AGENT_MEMORY_API_KEY") })`. */
+export const layerConfig = (options: Config.Wrap<Options>): Layer.Layer<AgentMemory, Config.ConfigError> =>
+  Layer.unwrap(Effect.map(Config.unwrap(options), layer))
+
+const makeDerivedClient = (options: Options) =>
+  Effect.suspend(() => {
+    const { baseUrl, dangerouslyAllowBrowser } = options
+    const connection = connectionOf({ baseUrl, dangerouslyAllowBrowser, maxRetries: options.maxRetries }, undefined)
+    const timeout = Duration.fromInputUnsafe(options.timeout ?? "30 seconds")
+    return HttpApiClient.make(Api, {
+      baseUrl: connection.baseUrl,
+      transformClient: retryRequests({ maxRetries: connection.maxRetries, timeout })
+    })
+  })
+
+/** Sends the account's key with each request. */
+const authenticationLayer = ({ apiKey }: Options) =>
+  HttpApiMiddleware.layerClient(
+    Authentication,
+    Effect.sync(() => {
+      const token = checkApiKey(Redacted.value(apiKey))
+      return ({ next, request }) => next(HttpClientRequest.bearerToken(request, token))
+    })
+  )
+
+const callBy = (derived: DerivedClient): Call => {
+  type Endpoint = (request: object) => Effect.Effect<never, unknown>
+  const groups = derived as unknown as Readonly<Record<string, Readonly<Record<string, Endpoint>>>>
+  return (operation, sent, options) => {
+    const [group = "", name = ""] = operation.split(".")
+    const { body: payload, params, query = {} } = sent
+    return step(groups[group]![name]!({ params, query, payload, headers: headersOf(operation, sent, options) }))
+  }
+}
+
+const inEffects = (methods: object): object =>
+  runBy((steps) => Effect.suspend(() => runEffects(steps(), refusalOf)), methods)
+
+/** What is refused before it is sent fails as the service would refuse it. */
+const refusalOf = (error: unknown): InvalidRequest | undefined => {
+  if (!(error instanceof AgentMemoryError)) return undefined
+  const { detail, errors } = error
+  return new InvalidRequest({ detail, ...(errors === undefined ? {} : { errors }) })
+}
+
+type RowSchema = Schema.Codec<AnyRow, AnyRow>
+
+const codecOf = (table: string, schema: RowSchema | undefined): RowCodec => {
+  if (schema === undefined) {
+    return {
+      *write(row) {
+        return jsonOf(row)
+      },
+      *read(rows) {
+        return rows
+      }
+    }
+  }
+  const encode = Schema.encodeEffect(schema)
+  const decode = Schema.decodeUnknownEffect(schema)
+  const refused = (rowId: string | undefined) => (cause: Schema.SchemaError) => new InvalidRow({ table, rowId, cause })
+  return {
+    *write(row) {
+      return jsonOf(yield* step(Effect.mapError(encode(row), refused(undefined))))
+    },
+    read: (rows) =>
+      step(
+        Effect.forEach(rows, ({ created_at, id, updated_at, ...own }) =>
+          decode(own).pipe(
+            Effect.map((row): Stored<AnyRow> => ({ id, created_at, updated_at, ...row })),
+            Effect.mapError(refused(id))
+          )
+        )
+      )
+  }
+}

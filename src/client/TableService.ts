@@ -1,0 +1,100 @@
+import { Data, type Effect, type Schema } from "effect"
+import type { HttpApiClient, HttpApiEndpoint } from "effect/http-api"
+import type { Api } from "../api/Api.ts"
+import type {
+  Batch,
+  BatchOperation,
+  BatchResults,
+  DeletedPage,
+  DeletedQuery,
+  Fields,
+  Filter,
+  Found,
+  Guarded,
+  Query,
+  QueryAnswer,
+  Restore,
+  Search,
+  Stored,
+  Summarize,
+  Summary,
+  UpdateRow,
+  UpdateWhere,
+  UpdateWhereAnswer,
+  Upsert,
+  UpsertAnswer,
+  Version
+} from "./Types.ts"
+
+export interface IdempotencyOptions {
+  /** As with the Promise client: without it each run of the effect makes a key of its own, which its tries share. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/**
+ * One table. Rows are written and read as its schema has them (`Row`); filters, sorts, keys and patches speak of what is
+ * stored (`Encoded`). Methods take and give what those of the Promise client do.
+ */
+export interface TableService<Row, Encoded = Row> {
+  readonly name: string
+  readonly add: (
+    row: Row,
+    options?: IdempotencyOptions
+  ) => Effect.Effect<Stored<Row>, FailureOf<"rows", "add"> | InvalidRow>
+  readonly query: <const Names extends Fields<Encoded> | undefined = undefined>(
+    query?: Query<Encoded, Names>
+  ) => Effect.Effect<QueryAnswer<Found<Encoded, Row, Names>>, FailureOf<"rows", "query"> | InvalidRow>
+  readonly count: (filter?: Filter<Encoded>, options?: Search) => Effect.Effect<number, FailureOf<"rows", "count">>
+  readonly summarize: (summarize: Summarize<Encoded>) => Effect.Effect<Summary, FailureOf<"rows", "count">>
+  readonly upsert: (
+    upsert: Upsert<Encoded, Row>,
+    options?: IdempotencyOptions
+  ) => Effect.Effect<UpsertAnswer<Stored<Row>>, FailureOf<"rows", "upsert"> | InvalidRow>
+  readonly updateRow: (
+    update: UpdateRow<Encoded>,
+    options?: IdempotencyOptions
+  ) => Effect.Effect<Stored<Row>, FailureOf<"rows", "updateRow"> | InvalidRow>
+  readonly updateWhere: (
+    update: UpdateWhere<Encoded>,
+    options?: IdempotencyOptions
+  ) => Effect.Effect<UpdateWhereAnswer<Stored<Row>>, FailureOf<"rows", "updateWhere"> | InvalidRow>
+  readonly delete: (
+    filter: Filter<Encoded>,
+    options?: IdempotencyOptions & Guarded
+  ) => Effect.Effect<number, FailureOf<"rows", "delete">>
+  readonly batch: <const Operations extends ReadonlyArray<BatchOperation<unknown>>>(
+    build: (batch: Batch<Encoded, Row, Row>) => Operations,
+    options?: IdempotencyOptions
+  ) => Effect.Effect<BatchResults<Operations>, FailureOf<"rows", "batch"> | InvalidRow>
+  readonly versions: (id: string) => Effect.Effect<ReadonlyArray<Version>, FailureOf<"versions", "list">>
+  readonly deleted: (query?: DeletedQuery) => Effect.Effect<DeletedPage, FailureOf<"versions", "deleted">>
+  readonly restore: (
+    restore: Restore,
+    options?: IdempotencyOptions
+  ) => Effect.Effect<Stored<Row>, FailureOf<"versions", "restore"> | InvalidRow>
+}
+
+/** A row that its table's schema refuses: one to write, which has no id yet, or one that was read. */
+export class InvalidRow extends Data.TaggedError("InvalidRow")<{
+  readonly table: string
+  readonly rowId: string | undefined
+  readonly cause: Schema.SchemaError
+}> {
+  override get message(): string {
+    const row = this.rowId === undefined ? "A row for" : `Row ${this.rowId} of`
+    return `${row} table ${this.table} does not fit its schema: ${this.cause.message}`
+  }
+}
+
+type Groups = (typeof Api)["groups"]
+
+/**
+ * What an operation of the contract can fail with: its own problems, by tag, and those of the connection. The names are
+ * those of the contract's groups and endpoints: `FailureOf<"rows", "add">`.
+ */
+export type FailureOf<
+  Group extends keyof Groups,
+  Name extends keyof Groups[Group]["endpoints"]
+> = Groups[Group]["endpoints"][Name] extends infer Endpoint extends HttpApiEndpoint.ConstraintRequest
+  ? Effect.Error<HttpApiClient.Client.MethodReturn<Endpoint, never, never, "decoded-only", never>>
+  : never

@@ -1,0 +1,66 @@
+import { Effect, Schema } from "effect"
+import { HttpApiError } from "effect/http-api"
+
+/**
+ * A class of errors without stack traces. A trace keeps what its functions work on in memory, which may be every row of an
+ * account, as long as the error; an expected refusal has no use for it.
+ */
+export const stackless = <A extends new (...args: ReadonlyArray<never>) => Error>(Base: A): A =>
+  new Proxy(Base, {
+    construct: (base, args, made) => {
+      const limit = Error.stackTraceLimit
+      Error.stackTraceLimit = 0
+      try {
+        return Reflect.construct(base, args, made) as Error
+      } finally {
+        Error.stackTraceLimit = limit
+      }
+    }
+  })
+
+/** A kind of problem. It says what the caller can do, so it has no stack trace. */
+export const Problem: typeof HttpApiError.Problem = (() =>
+  (...kind: Parameters<ReturnType<typeof HttpApiError.Problem<Error>>>) =>
+    stackless(HttpApiError.Problem<Error>()(...kind))) as never
+
+/**
+ * The members that every failure's body has beside RFC 9457's own: `code` is stable and documented at
+ * `/docs/errors#<code>`, `hint` says the next call to make, `request_id` names the request in the logs, `operation` is the index of the failed one in a batch.
+ */
+export const members = <const Code extends string>(code: Code, hint: string) => ({
+  code: Schema.tag(code),
+  hint: Schema.optionalKey(Schema.String).pipe(Schema.withConstructorDefault(Effect.succeed(hint))),
+  request_id: Schema.optionalKey(Schema.String),
+  operation: Schema.optionalKey(Schema.Finite)
+})
+
+/** RFC 9457's members that are the same of all problems of a kind; `status` is the usual one. */
+export const declare = <const Code extends string>(code: Code, status: number, title: string) => ({
+  type: `/docs/errors#${code}` as const,
+  status,
+  title
+})
+
+/** A problem with other members, or more of them. */
+export const withMembers = <P extends object>(problem: P, changed: { readonly [Member in keyof P]?: P[Member] }): P =>
+  new (problem.constructor as new (members: object) => P)({ ...problem, ...changed })
+
+/**
+ * One invalid field of a request: `path` is a JSON Pointer (RFC 6901) into the body, `parameter` the name of a
+ * query or path parameter or of a header. With both, the pointer leads into the JSON value of the parameter.
+ */
+export const FieldIssue = Schema.Struct({
+  parameter: Schema.optionalKey(Schema.String),
+  path: Schema.optionalKey(Schema.String),
+  message: Schema.String
+})
+export type FieldIssue = typeof FieldIssue.Type
+
+/** The invalid fields. */
+export const errors = { errors: Schema.optionalKey(Schema.Array(FieldIssue)) }
+
+/** What is allowed, and how much of it there is or would be, in the unit that `detail` names. */
+export const limits = { limit: Schema.Finite, current: Schema.Finite }
+
+/** The same of what is counted in the account: `current` is left out where the request is refused before it is looked at. */
+export const countLimits = { limit: Schema.Finite, current: Schema.optionalKey(Schema.Finite) }

@@ -1,0 +1,83 @@
+import { readNode, writeNode } from "./json/JsonNode.ts"
+import { JsonText, print } from "./json/JsonText.ts"
+import { decodeString } from "./json/Lexemes.ts"
+import { members } from "./json/Members.ts"
+
+/** The JSON texts of an object's top-level members by name, in order. */
+export const memberTexts = (object: string): ReadonlyMap<string, string> =>
+  new Map(members(JsonText.trusted(object)).map(({ name, value }) => [name, value]))
+
+/** An object of these members. */
+export const objectOf = (parts: ReadonlyArray<{ readonly rawName: string; readonly value: string }>): JsonText =>
+  JsonText.trusted("{" + parts.map(({ rawName, value }) => rawName + ":" + value).join(",") + "}")
+
+const canonical = (value: string): string => writeNode(readNode(value), (rawString) => print(decodeString(rawString)))
+
+/** Keeps the stored spelling of names and values that did not change, whatever escapes they were typed with. */
+export const keepSpelling = (stored: JsonText, edited: JsonText): JsonText => {
+  const before = new Map(members(stored).map((member) => [member.name, member]))
+  return objectOf(
+    members(edited).map((member) => {
+      const old = before.get(member.name)
+      if (old === undefined) return member
+      const same = old.value === member.value || canonical(old.value) === canonical(member.value)
+      return { rawName: old.rawName, value: same ? old.value : member.value }
+    })
+  )
+}
+
+/** A field whose JSON text differs between two objects; a side is undefined where it has no such field. */
+export interface Difference {
+  readonly name: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** The fields in which two validated, compact objects differ: those of the first in its order, then the added ones. */
+export const differences = (before: string, after: string): ReadonlyArray<Difference> => {
+  const old = memberTexts(before)
+  const fresh = memberTexts(after)
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .map((name) => ({ name, before: old.get(name), after: fresh.get(name) }))
+    .filter(({ before, after }) => before !== after)
+}
+
+export type Side = "mine" | "theirs"
+
+/** A field that two people left with different values; a value is undefined where the field is gone or was not there. */
+export interface Choice {
+  readonly name: string
+  readonly mine: string | undefined
+  readonly theirs: string | undefined
+  /** The side that alone changed the field, or undefined where both did. */
+  readonly suggested: Side | undefined
+}
+
+/** What has to be chosen between two versions of a row that both come from `base`. All are validated, compact objects. */
+export const choices = (base: string, mine: string, theirs: string): ReadonlyArray<Choice> => {
+  const was = memberTexts(base)
+  const ours = memberTexts(mine)
+  const other = memberTexts(theirs)
+  return [...new Set([...other.keys(), ...ours.keys()])].flatMap((name): ReadonlyArray<Choice> => {
+    const [before, my, their] = [was.get(name), ours.get(name), other.get(name)]
+    if (my === their) return []
+    return [
+      { name, mine: my, theirs: their, suggested: my === before ? "theirs" : their === before ? "mine" : undefined }
+    ]
+  })
+}
+
+/** The row with each field from its chosen side, in their order, followed by the fields that only mine has. */
+export const merged = (mine: string, theirs: string, chosen: ReadonlyMap<string, Side>): JsonText => {
+  const ours = new Map(members(JsonText.trusted(mine)).map((member) => [member.name, member]))
+  const parts: Array<string> = []
+  for (const member of members(JsonText.trusted(theirs))) {
+    const used = chosen.get(member.name) === "mine" ? ours.get(member.name) : member
+    ours.delete(member.name)
+    if (used !== undefined) parts.push(used.rawName + ":" + used.value)
+  }
+  for (const { name, rawName, value } of ours.values()) {
+    if (chosen.get(name) === "mine") parts.push(rawName + ":" + value)
+  }
+  return JsonText.trusted("{" + parts.join(",") + "}")
+}

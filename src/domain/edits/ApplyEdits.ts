@@ -1,0 +1,112 @@
+import { Result } from "effect"
+import { shorten } from "../json/JsonIssue.ts"
+import { JsonText } from "../json/JsonText.ts"
+import { membersByName } from "../json/Members.ts"
+import { invalid, type InvalidRequest } from "../Problem.ts"
+import { add, decimalOf, decimalText } from "../query/Decimal.ts"
+import type { Pace, Turns } from "../Turns.ts"
+import { tooLong, type CheckedEdit, type CheckedEdits } from "./Edit.ts"
+import { Finder } from "./Occurrences.ts"
+
+/** Where a failure is: the operation's JSON Pointer in the request, and the row if the request doesn't name it. */
+export interface EditedRow {
+  readonly at: string
+  readonly id?: string
+}
+
+type Edited = Result.Result<string, string>
+
+/** Applies edits in their order to one row after another. What no edit names stays byte for byte. */
+export class Editor {
+  private readonly edits: CheckedEdits["list"]
+  private readonly finders: ReadonlyArray<Finder | undefined>
+
+  constructor({ list }: CheckedEdits) {
+    this.edits = list
+    this.finders = list.map((edit) => (edit.op === "replace" ? new Finder(edit.old) : undefined))
+  }
+
+  /** The row with all edits, or the refusal of the first that it can't take. It may be longer than a row may be. */
+  *apply(row: JsonText, { at, id }: EditedRow, pace: Pace): Turns<Result.Result<JsonText, InvalidRequest>> {
+    if (this.edits.length === 0) return Result.succeed(row)
+    const fields = new Map(membersByName(row))
+    for (const [index, edit] of this.edits.entries()) {
+      const { field: name } = edit
+      const field = fields.get(name)
+      yield* pace.worked(field?.value.length ?? 0)
+      if (edit.op === "remove") {
+        fields.delete(name)
+        continue
+      }
+      const edited = this.edit(index, edit, field?.value)
+      if (Result.isFailure(edited)) {
+        const place = `field ${JSON.stringify(shorten(name, 100))}${id === undefined ? "" : ` of the row ${id}`}`
+        return Result.fail(invalid(`${at}/edits/${index}`, `can't ${edit.op}: ${place} ${edited.failure}`))
+      }
+      fields.set(name, { name, rawName: field?.rawName ?? JSON.stringify(name), value: edited.success })
+    }
+    yield* pace.worked(row.text.length)
+    const parts = [...fields.values()].map(({ rawName, value }) => `${rawName}:${value}`)
+    return Result.succeed(JsonText.trusted(`{${parts.join(",")}}`))
+  }
+
+  private edit(
+    index: number,
+    edit: Exclude<CheckedEdit, { readonly op: "remove" }>,
+    value: string | undefined
+  ): Edited {
+    switch (edit.op) {
+      case "append":
+        return append(value ?? '""', edit.text)
+      case "replace":
+        return replace(value, this.finders[index]!, edit.text)
+      case "increment":
+        return increment(value ?? "0", edit)
+      case "push":
+        return push(value ?? "[]", edit.value)
+    }
+  }
+}
+
+const append = (value: string, text: string): Edited =>
+  value[0] === '"'
+    ? Result.succeed(`${value.slice(0, -1)}${text}"`)
+    : Result.fail(`holds ${kindOf(value)}, not a string`)
+
+const replace = (value: string | undefined, finder: Finder, text: string): Edited => {
+  if (value === undefined) return Result.fail("is missing")
+  if (value[0] !== '"') return Result.fail(`holds ${kindOf(value)}, not a string`)
+  const { count, from, to } = finder.in(value)
+  if (count === 1) return Result.succeed(value.slice(0, from) + text + value.slice(to))
+  return Result.fail(`has old ${count} times, and it must be there exactly once`)
+}
+
+const increment = (value: string, { by }: Extract<CheckedEdit, { readonly op: "increment" }>): Edited => {
+  if (!/^[-\d]/.test(value)) return Result.fail(`holds ${kindOf(value)}, not a number`)
+  const before = decimalOf(value)
+  if (before === undefined) return Result.fail(`holds a number that ${tooLong}`)
+  const sum = decimalText(add(before, by))
+  return decimalOf(sum) === undefined ? Result.fail(`would hold a number that ${tooLong}`) : Result.succeed(sum)
+}
+
+const push = (value: string, item: string): Edited =>
+  value[0] === "["
+    ? Result.succeed(`${value.slice(0, -1)}${value.length === 2 ? "" : ","}${item}]`)
+    : Result.fail(`holds ${kindOf(value)}, not an array`)
+
+const kindOf = (value: string): string => {
+  switch (value[0]) {
+    case '"':
+      return "a string"
+    case "{":
+      return "an object"
+    case "[":
+      return "an array"
+    case "t":
+    case "f":
+    case "n":
+      return value
+    default:
+      return "a number"
+  }
+}

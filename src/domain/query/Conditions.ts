@@ -1,0 +1,155 @@
+import { Result } from "effect"
+import { pointerTo } from "../json/JsonIssue.ts"
+import { JsonText } from "../json/JsonText.ts"
+import { decodeString } from "../json/Lexemes.ts"
+import { members, readItems, type Member } from "../json/Members.ts"
+import { comparePoints, encodeText, sortKey } from "../keys/SortKey.ts"
+import { maxInValues } from "../Limits.ts"
+import { invalid, type InvalidRequest } from "../Problem.ts"
+import { fold } from "./Fold.ts"
+import { instantOf } from "./Instant.ts"
+
+/** The operators of a filter. */
+export const operators = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists", "contains", "has"] as const
+type Operator = (typeof operators)[number]
+
+/** Whether a field's key is equal to another or not, in a place of their order, one of several, or there at all. */
+export type KeyCondition =
+  | { readonly operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte"; readonly key: string }
+  | { readonly operator: "in"; readonly keys: ReadonlySet<string> }
+  | { readonly operator: "exists"; readonly exists: boolean }
+
+/** Whether a row's time is after an instant in milliseconds, from it on, before it or until it. */
+export interface TimeCondition {
+  readonly operator: "after" | "from" | "before" | "until"
+  readonly instant: number
+}
+
+/**
+ * Whether a text occurs in what a field has: folded in its folded string, or an element, as {@link elementText} spells it,
+ * among those of its array.
+ */
+export type TextCondition = { readonly name: string } & {
+  readonly operator: "contains" | "has"
+  readonly text: string
+}
+
+/**
+ * What one field of a row is compared with, by the name that it has in stored sort keys. Being equal is no condition, as
+ * indexes find it.
+ */
+export type Condition = TextCondition | ({ readonly name: string } & (KeyCondition | TimeCondition))
+
+const times: ReadonlySet<string> = new Set(["created_at", "updated_at"])
+const timeOperators = { gt: "after", gte: "from", lt: "before", lte: "until" } as const
+
+/** Whether the JSON text of a value is neither an object nor an array. */
+export const isScalar = (value: string): boolean => value[0] !== "{" && value[0] !== "["
+
+/** The key of an array's element where those of all its elements are one text: keys have no NUL. */
+export const elementText = (value: string): string => `\u0000${sortKey(value)}\u0000`
+
+const scalarWords = "must be a string, number, boolean or null"
+
+const conditionOf = (field: string, operator: Exclude<Operator, "eq">, value: string): Condition | string => {
+  const name = encodeText(field)
+  switch (operator) {
+    case "ne":
+      return isScalar(value) ? { name, operator, key: sortKey(value) } : scalarWords
+    case "has":
+      return isScalar(value) ? { name, operator, text: elementText(value) } : scalarWords
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte": {
+      if (times.has(field)) {
+        const instant = value[0] === '"' ? instantOf(decodeString(value)) : undefined
+        return instant === undefined
+          ? "must be an RFC 3339 time or a date, such as 2026-03-01"
+          : { name, operator: timeOperators[operator], instant }
+      }
+      const key = sortKey(value)
+      return key[0] === "1" || key[0] === "2" ? { name, operator, key } : "must be a number or a string"
+    }
+    case "in": {
+      const items = value[0] === "[" ? readItems(value) : []
+      return items.length === 0 || items.length > maxInValues || !items.every(isScalar)
+        ? `must be an array of 1 to ${maxInValues} strings, numbers, booleans or nulls`
+        : { name, operator, keys: new Set(items.map(sortKey)) }
+    }
+    case "exists":
+      return value === "true" || value === "false"
+        ? { name, operator, exists: value === "true" }
+        : "must be true or false"
+    case "contains": {
+      const text = value[0] === '"' ? fold(decodeString(value)) : ""
+      return text === "" ? "must be a string with something to look for" : { name, operator, text }
+    }
+  }
+}
+
+const isOperator = (name: string): name is Operator => (operators as ReadonlyArray<string>).includes(name)
+
+/** What the operators of one field's object ask for: to be `equal` to a value, and other conditions. */
+interface FieldConditions {
+  /** The field as a member with a scalar, as in a filter without operators. */
+  readonly equal: Member | undefined
+  readonly conditions: ReadonlyArray<Condition>
+}
+
+/** Reads a field's object of operators; `at` is the field's place in the request. */
+export const parseConditions = (field: Member, at: string): Result.Result<FieldConditions, InvalidRequest> => {
+  const refuse = (operator: string, message: string) => Result.fail(invalid(at + pointerTo([operator]), message))
+  let equal: Member | undefined
+  const conditions: Array<Condition> = []
+  for (const { name, value } of members(JsonText.trusted(field.value))) {
+    if (!isOperator(name)) return refuse(name, `is no operator: use ${operators.join(", ")}`)
+    if (name === "eq") {
+      if (!isScalar(value)) return refuse(name, scalarWords)
+      equal = { ...field, value }
+      continue
+    }
+    const condition = conditionOf(field.name, name, value)
+    if (typeof condition === "string") return refuse(name, condition)
+    conditions.push(condition)
+  }
+  return Result.succeed({ equal, conditions })
+}
+
+/** Whether a field's key decides a condition. */
+export const isKeyCondition = (condition: Condition): condition is { readonly name: string } & KeyCondition =>
+  "key" in condition || "keys" in condition || "exists" in condition
+
+/** Whether a field with this key (undefined where it is missing) meets a condition. */
+export const keyMeets = (condition: KeyCondition, key: string | undefined): boolean => {
+  switch (condition.operator) {
+    case "eq":
+      return key === condition.key
+    case "ne":
+      return key !== condition.key
+    case "in":
+      return key !== undefined && condition.keys.has(key)
+    case "exists":
+      return (key !== undefined) === condition.exists
+    default: {
+      if (key === undefined || key[0] !== condition.key[0]) return false
+      const order = comparePoints(key, condition.key)
+      if (order === 0) return condition.operator === "gte" || condition.operator === "lte"
+      return order > 0 === condition.operator.startsWith("g")
+    }
+  }
+}
+
+/** Whether a time in milliseconds meets a condition. */
+export const timeMeets = ({ instant, operator }: TimeCondition, at: number): boolean => {
+  switch (operator) {
+    case "after":
+      return at > instant
+    case "from":
+      return at >= instant
+    case "before":
+      return at < instant
+    case "until":
+      return at <= instant
+  }
+}

@@ -1,0 +1,140 @@
+import { decodeString, stringClose } from "../json/Lexemes.ts"
+import { members, readItems } from "../json/Members.ts"
+import { encodeText, sortKey } from "../keys/SortKey.ts"
+import { systemFields, timeText, type Row } from "../Row.ts"
+import type { Pace } from "../Turns.ts"
+import { elementText, isScalar, keyMeets, timeMeets, type Condition, type TextCondition } from "./Conditions.ts"
+import { fold } from "./Fold.ts"
+
+/** Looking for a text takes a share of the time that making the other one took, and more for a very long one. */
+const searchShare = 4
+/** Where only the case changes, that takes a share of the time. */
+const plainShare = 4
+const longText = 250
+
+const notPlain = /[\\\u0080-\uffff]/
+
+/**
+ * A look at one row: it is parsed once, and each of its texts folded once, whatever is asked. To be dropped with the row, as
+ * a folded text may be 18 times as long as its own. `pace` counts what is gone through.
+ */
+export class Look {
+  private readonly row: Row
+  private readonly pace: Pace
+  private readonly known: ReadonlyMap<string, string> | undefined
+  private own: ReadonlyMap<string, string> | undefined
+  private readonly keys = new Map<string, string | undefined>()
+  private readonly texts = new Map<string, string>()
+
+  /** `known` are the keys of the row's own fields, where somebody has them. */
+  constructor(row: Row, pace: Pace, known?: ReadonlyMap<string, string>) {
+    this.row = row
+    this.pace = pace
+    this.known = known
+  }
+
+  /** Whether the row meets a condition. */
+  meets(condition: Condition): boolean {
+    const { name } = condition
+    switch (condition.operator) {
+      case "contains":
+      case "has":
+        return occurs(condition.text, this.text(condition), this.pace)
+      case "after":
+      case "from":
+      case "before":
+      case "until":
+        return timeMeets(condition, name === "created_at" ? this.row.createdAt : this.row.updatedAt)
+      default:
+        return keyMeets(condition, this.key(name))
+    }
+  }
+
+  /** Whether each of these folded words occurs in some string of the row, at any depth; names are none. */
+  hasWords(words: ReadonlyArray<string>): boolean {
+    if (words.length === 0) return true
+    const { text } = this.row.data
+    // Where only case may differ, its strings lack what the whole text lacks.
+    if (!notPlain.test(text)) {
+      const lower = text.toLowerCase()
+      this.pace.count(text.length)
+      if (!words.every((word) => occurs(word, lower, this.pace))) return false
+    }
+    const strings = this.strings()
+    return words.every((word) => occurs(word, strings, this.pace))
+  }
+
+  /** The key of a field; undefined where the row does not have it. */
+  key(name: string): string | undefined {
+    if (this.known !== undefined && !systemFields.has(name)) return this.known.get(name)
+    if (this.keys.has(name)) return this.keys.get(name)
+    const value = this.value(name)
+    const key = value === undefined ? undefined : sortKey(value)
+    this.pace.count(value?.length ?? 0)
+    this.keys.set(name, key)
+    return key
+  }
+
+  /** What a condition's text has to occur in: the folded string of its field, or the elements of its array. */
+  text({ name, operator }: TextCondition): string {
+    const known = this.texts.get(`${operator} ${name}`)
+    if (known !== undefined) return known
+    const value = this.value(name)
+    const text = operator === "contains" ? this.folded(value) : this.elements(value)
+    this.texts.set(`${operator} ${name}`, text)
+    return text
+  }
+
+  /** All strings of the row, folded and on lines of their own: no word reaches over the end of a line. */
+  strings(): string {
+    const { text } = this.row.data
+    const folded: Array<string> = []
+    for (let open = text.indexOf('"'); open !== -1;) {
+      const close = stringClose(text, open)
+      // In compact text a name is what a colon follows.
+      if (text[close + 1] !== ":") folded.push(this.folded(text.slice(open, close + 1)))
+      open = text.indexOf('"', close + 1)
+    }
+    this.pace.count(text.length)
+    return folded.join("\n")
+  }
+
+  private folded(value: string | undefined): string {
+    if (value?.[0] !== '"') return ""
+    const folded = fold(decodeString(value))
+    this.pace.count(notPlain.test(value) ? value.length + folded.length : value.length / plainShare)
+    return folded
+  }
+
+  private elements(value: string | undefined): string {
+    if (value?.[0] !== "[") return ""
+    this.pace.count(2 * value.length)
+    return readItems(value).filter(isScalar).map(elementText).join("")
+  }
+
+  /** The JSON text of a field. */
+  private value(name: string): string | undefined {
+    switch (name) {
+      case "id":
+        return `"${this.row.id}"`
+      case "created_at":
+        return `"${timeText(this.row.createdAt)}"`
+      case "updated_at":
+        return `"${timeText(this.row.updatedAt)}"`
+      default:
+        return this.ownFields().get(name)
+    }
+  }
+
+  private ownFields(): ReadonlyMap<string, string> {
+    if (this.own !== undefined) return this.own
+    this.pace.count(this.row.data.text.length)
+    return (this.own = new Map(members(this.row.data).map(({ name, value }) => [encodeText(name), value])))
+  }
+}
+
+/** Whether a text occurs in another. */
+export const occurs = (wanted: string, text: string, pace: Pace): boolean => {
+  pace.count((text.length / searchShare) * (1 + wanted.length / longText))
+  return text.includes(wanted)
+}

@@ -1,0 +1,81 @@
+import { Result } from "effect"
+import { decodeString } from "../json/Lexemes.ts"
+import { members, membersWork, readItems } from "../json/Members.ts"
+import { scan } from "../json/ParseEnvelope.ts"
+import { invalid, type InvalidRequest } from "../Problem.ts"
+import { JsonText } from "../json/JsonText.ts"
+import { rowText, timeText, type Row } from "../Row.ts"
+import { Pace, type Turns } from "../Turns.ts"
+
+/** Which fields of rows a response has: `own` is all but the times that the service keeps. `id` always comes along. */
+export type Selection = { readonly kind: "own" } | { readonly kind: "named"; readonly names: ReadonlySet<string> }
+
+/** The most names in a choice of fields. */
+export const maxFields = 50
+
+/** The name that stands for all of a row's own fields. */
+export const ownFields = "*"
+
+/** The choice of 1 to 50 names. `at` is their place in the request. */
+export const selectionOf = (names: ReadonlyArray<string>, at: string): Result.Result<Selection, InvalidRequest> => {
+  if (names.length === 0 || names.length > maxFields) {
+    return Result.fail(invalid(at, `must name 1 to ${maxFields} fields, and names ${names.length}`))
+  }
+  return Result.succeed(names.includes(ownFields) ? { kind: "own" } : { kind: "named", names: new Set(names) })
+}
+
+/**
+ * Reads `fields` of a query string: names with commas between them, or a JSON array of names, which may have commas
+ * themselves. `*` stands for the id and all of the row's own fields.
+ */
+export const parseSelection = (text: string, at: string): Result.Result<Selection, InvalidRequest> => {
+  const names = text.startsWith("[") ? namesIn(text) : text === "" ? [] : text.split(",")
+  return names === undefined
+    ? Result.fail(invalid(at, "must be a JSON array of names, or names with commas between them"))
+    : selectionOf(names, at)
+}
+
+const namesIn = (text: string): ReadonlyArray<string> | undefined => {
+  const { value } = scan(text)
+  const items = value === undefined ? undefined : readItems(value.text)
+  return items?.every((item) => item[0] === '"') === true ? items.map(decodeString) : undefined
+}
+
+/** The chosen fields of a row, in the row's order and each with its value as it was stored. */
+export const selectedText = (row: Row, selection: Selection): string => {
+  let text = `{"id":"${row.id}"`
+  if (selection.kind === "own") {
+    const own = row.data.text
+    return own.length === 2 ? `${text}}` : `${text},${own.slice(1)}`
+  }
+  const { names } = selection
+  if (names.has("created_at")) text += `,"created_at":"${timeText(row.createdAt)}"`
+  if (names.has("updated_at")) text += `,"updated_at":"${timeText(row.updatedAt)}"`
+  for (const { name, rawName, value } of members(row.data)) if (names.has(name)) text += `,${rawName}:${value}`
+  return `${text}}`
+}
+
+/** The chosen fields of these rows as the items of an array, in turns. */
+export function* selectedParts(rows: ReadonlyArray<Row>, selection: Selection): Turns<ReadonlyArray<string>> {
+  const pace = new Pace()
+  const parts: Array<string> = []
+  for (const row of rows) {
+    parts.push((parts.length === 0 ? "" : ",") + selectedText(row, selection))
+    yield* pace.worked(membersWork * row.data.length)
+  }
+  return parts
+}
+
+/** Rows as a response shows them, whole or with the chosen fields, in turns. */
+export function* shownTexts(
+  rows: ReadonlyArray<Row>,
+  selection: Selection | undefined
+): Turns<ReadonlyArray<JsonText>> {
+  const pace = new Pace()
+  const texts: Array<JsonText> = []
+  for (const row of rows) {
+    texts.push(selection === undefined ? rowText(row) : JsonText.trusted(selectedText(row, selection)))
+    yield* pace.worked(membersWork * row.data.length)
+  }
+  return texts
+}

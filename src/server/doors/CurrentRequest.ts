@@ -1,0 +1,104 @@
+import { Cause, Context, Effect, Exit, type Fiber, LogLevel, References } from "effect"
+import type { HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { RequestLine } from "../telemetry/Logging.ts"
+
+/** What is known about the current request, for its log line and response. Filled in while it is handled. */
+export interface RequestRecord {
+  /** In the response's `X-Request-Id`, in a problem's body and in every log line of the request. */
+  readonly id: string
+  /** Such as `rows.query`. */
+  operation?: string
+  accountId?: string
+  keyId?: string
+  connectionId?: string
+  /** The problem's code, if the response is one. */
+  code?: string
+  /** Header fields of the response, whatever its status. */
+  headers?: Readonly<Record<string, string>>
+  /** The cause of a 500. */
+  cause?: Cause.Cause<unknown>
+}
+
+/** The current request. */
+export const CurrentRequest = Context.Reference<RequestRecord>("agent-memory/server/doors/CurrentRequest", {
+  defaultValue: () => ({ id: "" })
+})
+
+/** Makes the response close the connection, because the rest of an unread body may still arrive on it. */
+export const closeConnection = Effect.map(CurrentRequest, (record) => {
+  record.headers = { ...record.headers, connection: "close" }
+})
+
+/** nginx's status for a client that closed the connection before the response. */
+const clientGone = 499
+
+/** Operations that are logged at debug level. */
+const quietOperations = new Set(["GET /assets/:file", "GET /favicon.ico", "GET /health", "GET /ready"])
+
+/** Writes the log line of a request, if its level is logged. */
+const logEnd = (
+  fiber: Fiber.Fiber<unknown, unknown>,
+  record: RequestRecord,
+  operation: string,
+  status: number,
+  cause: Cause.Cause<unknown> | undefined,
+  line: () => RequestLine
+): Effect.Effect<void> => {
+  // A tool's defect is a result of its call, whose status is 200.
+  const isError = status >= 500 || record.cause !== undefined
+  const level = isError ? "Error" : quietOperations.has(operation) ? "Debug" : "Info"
+  if (LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), level)) return Exit.void
+  if (level === "Debug") return Effect.logDebug(line())
+  if (level === "Info") return Effect.logInfo(line())
+  return cause === undefined ? Effect.logError(line()) : Effect.logError(line(), cause)
+}
+
+/**
+ * Handles a request with its record, counts it and writes its log line. The line has the operation and never the URL, which
+ * may contain a secret. All other lines of the request have its id.
+ */
+export const logged = <E, R>(
+  record: RequestRecord,
+  request: HttpServerRequest.HttpServerRequest,
+  nameOf: (method: string, url: string) => { readonly operation: string; readonly path: string },
+  answer: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
+  Effect.withFiber((fiber) => {
+    const start = performance.now()
+    const { end } = Metrics.requestBegun()
+    const finish = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, E>) => {
+      end()
+      const duration = performance.now() - start
+      const operation = record.operation ?? nameOf(request.method, request.url).operation
+      const cause = Exit.isFailure(exit) ? exit.cause : record.cause
+      const status = Exit.isSuccess(exit) ? exit.value.status : Cause.hasInterrupts(exit.cause) ? clientGone : 500
+      Metrics.requestAnswered(fiber.context, operation, status, duration)
+      return logEnd(fiber, record, operation, status, cause, () => {
+        const { accountId, code, connectionId, id, keyId } = record
+        return new RequestLine(
+          {
+            request_id: id,
+            method: request.method,
+            operation,
+            status,
+            duration_ms: Math.round(duration * 100) / 100,
+            account_id: accountId,
+            key_id: keyId,
+            connection_id: connectionId,
+            code
+          },
+          nameOf(request.method, request.url).path
+        )
+      })
+    }
+    return Effect.onExit(
+      Effect.updateContext(answer, (context: Context.Context<R>) =>
+        context.pipe(
+          Context.add(CurrentRequest, record),
+          Context.add(References.CurrentLogAnnotations, { request_id: record.id })
+        )
+      ),
+      finish
+    )
+  })

@@ -1,0 +1,179 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { isWithin, type Network } from "../config/ClientIp.ts"
+import { Schema } from "effect"
+import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import type { Duplex } from "node:stream"
+import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../domain/Problem.ts"
+import type { Socket } from "node:net"
+
+// The senders of these requests are not yet known, so a connection that pipelines more of them is closed.
+const maxWaiting = 100
+
+interface Line {
+  latest: ServerResponse
+  waiting: number
+}
+
+/**
+ * Handles the requests of a connection one after another (RFC 9112 section 9.3.2). Node emits pipelined requests at once, so
+ * that a read could overtake the write before it. A request whose connection has ended before its turn is dropped.
+ */
+const handleInOrder = (server: Server): void => {
+  const lines = new WeakMap<Socket, Line>()
+  const known = new WeakSet<ServerResponse>()
+  const emit = server.emit.bind(server)
+  server.emit = (event: string, ...values: Array<unknown>): boolean => {
+    if (event !== "request") return emit(event, ...values)
+    const [request, response] = values as [IncomingMessage, ServerResponse]
+    // Requests that were held until the framework listened are emitted a second time.
+    if (known.has(response)) return emit(event, request, response)
+    known.add(response)
+    const { socket } = request
+    const line = lines.get(socket) ?? { latest: response, waiting: 0 }
+    lines.set(socket, line)
+    const previous = line.latest
+    line.latest = response
+    // An idle connection keeps nothing of its last request in memory.
+    response.once("close", () => {
+      if (line.latest === response) lines.delete(socket)
+    })
+    if (previous === response || previous.closed) return emit(event, request, response)
+    if (line.waiting === maxWaiting) {
+      socket.destroy()
+      return true
+    }
+    line.waiting++
+    previous.once("close", () => {
+      line.waiting--
+      if (socket.writable) emit(event, request, response)
+    })
+    return true
+  }
+}
+
+const headersTooLarge = (request_id: string) =>
+  Schema.encodeSync(HeadersTooLarge)(
+    new HeadersTooLarge({ request_id, detail: "The request's headers may have at most 32 KB." })
+  )
+
+const tooLate = (request_id: string) =>
+  Schema.encodeSync(RequestTimeout)(new RequestTimeout({ request_id, detail: "The request did not arrive in time." }))
+
+const notHttp = (request_id: string) =>
+  Schema.encodeSync(InvalidRequest)(new InvalidRequest({ request_id, detail: "The request is not valid HTTP/1.1." }))
+
+/** Responds to what Node refuses before it is a request, with a problem body like every other failure. */
+const refuseFraming = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const id = uuidV7Unsafe()
+  const problem =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? headersTooLarge(id)
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? tooLate(id)
+        : notHttp(id)
+  const status = problem.status ?? 400
+  const body = JSON.stringify(problem)
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
+      `Cache-Control: no-store\r\nX-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
+
+const maxHeaderBytes = 32_768
+const maxConnections = 10_000
+
+/** The responses in progress. */
+const responsesOf = (server: Server): ReadonlySet<ServerResponse> => {
+  const begun = new Set<ServerResponse>()
+  server.on("request", (_, response) => {
+    begun.add(response)
+    response.once("close", () => {
+      begun.delete(response)
+      if (!server.listening) server.closeIdleConnections()
+    })
+  })
+  return begun
+}
+
+// Node's own close() waits until the clients of requests in progress close their connections, which takes seconds.
+const closeWithoutWaiting = (server: Server, begun: ReadonlySet<ServerResponse>): void => {
+  const endConnection = (response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader("connection", "close")
+  }
+  server.on("request", (_, response) => {
+    if (!server.listening) endConnection(response)
+  })
+  const close = server.close.bind(server)
+  server.close = (done) => {
+    begun.forEach(endConnection)
+    return close(done)
+  }
+}
+
+/**
+ * Closes connections that are idle for too long, such as those of clients that stop in the middle of a response and so hold
+ * its memory and its database connection. A client that has sent a whole request and waits for the response is not idle,
+ * because the request may be queued.
+ */
+const endSilent = (server: Server, milliseconds: number, begun: ReadonlySet<ServerResponse>): void => {
+  server.setTimeout(milliseconds, (socket) => {
+    const isQueued = begun
+      .values()
+      .some(({ headersSent, req }) => req.socket === socket && req.complete && !headersSent)
+    if (!isQueued) socket.destroy()
+  })
+}
+
+// The sender of these headers decides which traces are recorded.
+const traceHeaders = [
+  "traceparent",
+  "tracestate",
+  "b3",
+  "x-b3-traceid",
+  "x-b3-spanid",
+  "x-b3-parentspanid",
+  "x-b3-sampled",
+  "x-b3-flags"
+]
+
+/**
+ * The HTTP server under the framework. Requests that arrive before the framework listens are held until it does, and anything
+ * that is not HTTP gets a problem body. Only trusted proxies can set a request's trace. Times are in milliseconds.
+ */
+export const makeNodeServer = (trustedProxies: ReadonlyArray<Network>, silence = 30_000): Server => {
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    requestTimeout: 60_000,
+    headersTimeout: 20_000,
+    connectionsCheckingInterval: 5_000,
+    // Node would refuse a request without a host with an empty body; the service sends a problem.
+    requireHostHeader: false
+  })
+  const begun = responsesOf(server)
+  endSilent(server, silence, begun)
+  server.maxConnections = maxConnections
+  closeWithoutWaiting(server, begun)
+  server.on("request", ({ headers, socket }) => {
+    if (!isWithin(trustedProxies, socket.remoteAddress)) for (const name of traceHeaders) delete headers[name]
+  })
+  handleInOrder(server)
+  const early: Array<[IncomingMessage, ServerResponse]> = []
+  const hold = (request: IncomingMessage, response: ServerResponse) => void early.push([request, response])
+  server.on("request", hold)
+  server.on("newListener", function handOver(event, listener) {
+    if (event !== "request" || listener === hold) return
+    server.off("newListener", handOver)
+    server.off("request", hold)
+    queueMicrotask(() => {
+      for (const [request, response] of early.splice(0)) server.emit("request", request, response)
+    })
+  })
+  // An unknown expectation may be ignored (RFC 9110 section 10.1.1). Node would respond 417 with an empty body.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  server.on("clientError", refuseFraming)
+  return server
+}

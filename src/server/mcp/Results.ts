@@ -1,0 +1,181 @@
+import { Effect, Option, Result } from "effect"
+import type { Actor } from "../../domain/Actor.ts"
+import { parseFilter } from "../../domain/Query.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
+import { members, readItems } from "../../domain/json/Members.ts"
+import { utf8Length } from "../../domain/json/Utf8.ts"
+import { timeText } from "../../domain/Row.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Settings } from "../config/Settings.ts"
+import { noted } from "../tables/Notes.ts"
+import { Rows } from "../tables/Rows.ts"
+import type { WriteResult } from "../tables/engine/Evaluation.ts"
+import { requiredFilter } from "../tables/operations/OperationKind.ts"
+
+/** How many tokens of rows, versions or results one answer holds; the first row is always whole. */
+export const tokenBudget = 10_000
+
+/** At least as many tokens as a text is to any model: rare characters and random digits are about one for two bytes. */
+const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / 2)
+
+/** How many ids one answer holds: as many as a model reads without harm. */
+const maxIds = 500
+
+/** As many whole texts as the budget holds, and one at least. */
+export const withinBudget = (texts: ReadonlyArray<string>): ReadonlyArray<string> => {
+  return texts.slice(0, new Room().rows(texts))
+}
+
+/** What one answer still has room for. */
+class Room {
+  private tokens = tokenBudget
+  private ids = maxIds
+  private isEmpty = true
+
+  /** How many of these rows fit, from the first on. */
+  rows(texts: ReadonlyArray<string>): number {
+    const over = texts.findIndex((text) => !this.take(text))
+    return over === -1 ? texts.length : over
+  }
+
+  /** The ids that fit, as a JSON array. */
+  idsOf(rows: ReadonlyArray<string>): string {
+    const shown = rows.slice(0, this.ids)
+    this.ids -= shown.length
+    return JSON.stringify(shown.map(idOf))
+  }
+
+  private take(text: string): boolean {
+    const tokens = tokensOf(text)
+    if (!this.isEmpty && tokens > this.tokens) return false
+    this.isEmpty = false
+    this.tokens -= tokens
+    return true
+  }
+}
+
+/** The id of a row, which stands first in it. */
+const idOf = (row: string): string => decodeString(members(JsonText.trusted(row))[0]!.value)
+
+/** The rows of an update's answer, in order. */
+const updatedRows = (body: JsonText): ReadonlyArray<string> => readItems(memberOf(body, "rows"))
+
+const memberOf = (json: JsonText, name: string): string => members(json).find((member) => member.name === name)!.value
+
+const updateWithin = (body: JsonText, room: Room): string | undefined => {
+  const rows = updatedRows(body)
+  const fitting = room.rows(rows)
+  if (fitting === rows.length) return undefined
+  const ids = room.idsOf(rows.slice(fitting))
+  const note = members(body).find(({ name }) => name === "note")
+  const noted = note === undefined ? "" : `,"note":${note.value}`
+  return `{"updated":${rows.length},"rows":[${rows.slice(0, fitting).join()}],"ids":${ids},"has_more":true${noted}}`
+}
+
+/** The answer of an update with as many rows as one answer holds, and the ids of those that it leaves out. */
+export const boundedUpdate = (body: JsonText): JsonText => {
+  const bounded = updateWithin(body, new Room())
+  return bounded === undefined ? body : JsonText.trusted(bounded)
+}
+
+/** A result of a batch as far as there is room for it; undefined where there is room for all of it. */
+const resultWithin = (action: string, result: string, room: Room): string | undefined => {
+  const json = JsonText.trusted(result)
+  switch (action) {
+    case "add":
+      return room.rows([result]) === 1 ? undefined : `{"id":${memberOf(json, "id")}}`
+    case "upsert":
+    case "update_row": {
+      const row = memberOf(json, "row")
+      if (room.rows([row]) === 1) return undefined
+      const created = action === "upsert" ? `"created":${memberOf(json, "created")},` : ""
+      return `{${created}"id":${JSON.stringify(idOf(row))}}`
+    }
+    case "update_where":
+      return updateWithin(json, room)
+    default:
+      return undefined
+  }
+}
+
+/** The results of a batch, with ids in the place of the rows that one answer has no room for. */
+export const boundedBatch = (body: JsonText): JsonText => {
+  const room = new Room()
+  let isCut = false
+  const results = readItems(memberOf(body, "results")).map((text) => {
+    const [index, action, result] = members(JsonText.trusted(text))
+    const short = resultWithin(decodeString(action!.value), result!.value, room)
+    if (short === undefined) return text
+    isCut = true
+    return `{"index":${index!.value},"action":${action!.value},"result":${short}}`
+  })
+  return isCut ? JsonText.trusted(`{"results":[${results.join()}],"has_more":true}`) : body
+}
+
+/**
+ * The result of a write: the object that `shape` makes of its answer, with the number of its `change` if it changed anything,
+ * and `replayed` where the answer is that of an earlier call with the same idempotency key.
+ */
+export const written = <E, R>(
+  write: Effect.Effect<WriteResult, E, R>,
+  shape: (body: JsonText) => JsonText = (body) => body
+): Effect.Effect<JsonText, E, R> =>
+  Effect.map(write, ({ body, change, replayed }) => {
+    const result = shape(body)
+    if (change === undefined && !replayed) return result
+    const told = change === undefined ? "" : `,"change":${change}`
+    return JsonText.trusted(`${result.text.slice(0, -1)}${told}${replayed ? ',"replayed":true' : ""}}`)
+  })
+
+/** The result of a delete, with the ids of its rows and until when they can be restored, both from the log of changes. */
+export const writtenDelete = Effect.fnUntraced(function* (actor: Actor, result: WriteResult) {
+  const { change } = result
+  if (change === undefined) return yield* written(Effect.succeed(result))
+  const { versionDays } = (yield* Settings).limits
+  const changes = yield* Changes
+  const page = yield* Effect.option(changes.read(actor, { since: change - 1, limit: maxIds + 1 }))
+  const rows = Option.isNone(page) ? [] : page.value.changes.filter((one) => one.change === change)
+  const until = rows[0] === undefined ? "" : `,"restorable_until":"${timeText(rows[0].at + versionDays * 86_400_000)}"`
+  const ids = JSON.stringify(rows.slice(0, maxIds).map(({ rowId }) => rowId))
+  const more = rows.length > maxIds ? ',"has_more":true' : ""
+  return yield* written(Effect.succeed(result), (body) =>
+    JsonText.trusted(`${body.text.slice(0, -1)},"ids":${ids}${more}${until}}`)
+  )
+})
+
+interface Target {
+  readonly table: string
+  readonly filter: JsonText
+}
+
+const answer = (matched: number, ids: ReadonlyArray<string>, more = "") =>
+  JsonText.trusted(
+    `{"dry_run":true,"matched":${matched},"ids":${JSON.stringify(ids.slice(0, maxIds))},"has_more":${matched > maxIds}${more}}`
+  )
+
+/** What an update that was evaluated, but not stored, would have changed. */
+export const dryUpdate = (body: JsonText): JsonText => {
+  const rows = updatedRows(body)
+  const note = members(body).find(({ name }) => name === "note")?.value
+  return noted(answer(rows.length, rows.map(idOf)), note === undefined ? undefined : decodeString(note))
+}
+
+/** The rows that a filter names, which was checked. */
+const matching = Effect.fnUntraced(function* (actor: Actor, { filter, table }: Target) {
+  const rows = yield* Rows
+  return yield* rows.ids(actor, table, Result.getOrThrow(parseFilter(filter, "/filter")), maxIds)
+})
+
+/** What an update would change that is refused as several rows match: nothing, until it says that it means them all. */
+export const dryRefusedUpdate = (actor: Actor, target: Target) =>
+  Effect.map(matching(actor, target), ({ ids, matched }) => answer(matched, ids, ',"needs_allow_multiple":true'))
+
+/** What a delete would remove. Nothing but its filter can be at fault. */
+export const dryDelete = Effect.fnUntraced(function* (actor: Actor, target: Target) {
+  yield* Effect.fromResult(requiredFilter(target.filter, "/filter"))
+  const { ids, matched } = yield* matching(actor, target)
+  const { notes } = yield* Rows
+  const note = matched === 0 ? yield* notes.ofNothing(target, actor) : undefined
+  return noted(answer(matched, ids), note)
+})

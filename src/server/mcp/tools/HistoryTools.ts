@@ -1,0 +1,176 @@
+import { Effect, Option, Schema } from "effect"
+import type { Actor } from "../../../domain/Actor.ts"
+import { changePlaceOf, changeText, cursorAfterChange } from "../../../domain/Change.ts"
+import { defaultQueryLimit } from "../../../domain/Limits.ts"
+import { invalid } from "../../../domain/Problem.ts"
+import { currentText, cursorAfterDeleted, deletedPlaceOf, versionText } from "../../../domain/Version.ts"
+import { JsonText } from "../../../domain/json/JsonText.ts"
+import { Changes } from "../../changes/Changes.ts"
+import { Writes } from "../../tables/Writes.ts"
+import { Versions } from "../../versions/Versions.ts"
+import { withinBudget, written } from "../Results.ts"
+import { receipt } from "../Receipts.ts"
+import { changesAnew, reads, targetOf, tool } from "../Tool.ts"
+import * as E from "../EditFields.ts"
+import * as F from "../ToolFields.ts"
+
+const more = (cursor: string | undefined) =>
+  cursor === undefined ? '"has_more":false' : `"has_more":true,"next_cursor":"${cursor}"`
+
+/** The last change of the row with an id, and its versions. */
+const ofRow = Effect.fnUntraced(function* (actor: Actor, table: string, id: string) {
+  const versions = yield* Versions
+  const found = yield* versions.read(actor, table, id)
+  const live = found.current === undefined ? "" : `,"current":${currentText(found.current)}`
+  if (found.versions.length > 0) {
+    const shown = withinBudget(found.versions.map(versionText))
+    const hasMore = shown.length < found.versions.length
+    return JsonText.trusted(`{"versions":[${shown.join()}],"has_more":${hasMore}${live}}`)
+  }
+  const note =
+    found.current === undefined
+      ? "No row or version in this table has this id."
+      : "The row was never changed, or its versions have expired."
+  return JsonText.trusted(`{"versions":[],"has_more":false${live},"note":"${note}"}`)
+})
+
+const badCursor = invalid("/cursor", "must be the next_cursor of an earlier result of the same call")
+
+/** The rows of a table that are deleted, each as the version to restore. */
+const ofDeleted = Effect.fnUntraced(function* (actor: Actor, table: string, cursor: string | undefined) {
+  const after = cursor === undefined ? undefined : Option.getOrUndefined(deletedPlaceOf(cursor))
+  if (cursor !== undefined && after === undefined) return yield* badCursor
+  const versions = yield* Versions
+  const found = yield* versions.readDeleted(actor, table, { limit: defaultQueryLimit, after })
+  const shown = withinBudget(found.versions.map(versionText))
+  const last = found.versions[shown.length - 1]
+  const isCut = found.hasMore || shown.length < found.versions.length
+  const next = isCut && last !== undefined ? cursorAfterDeleted(last) : undefined
+  return JsonText.trusted(`{"versions":[${shown.join()}],${more(next)}}`)
+})
+
+/** The changes of a table, newest first. */
+const ofTable = Effect.fnUntraced(function* (actor: Actor, table: string, cursor: string | undefined) {
+  const after = cursor === undefined ? undefined : Option.getOrUndefined(changePlaceOf(cursor))
+  if (cursor !== undefined && after === undefined) return yield* badCursor
+  const changes = yield* Changes
+  const found = yield* changes.read(actor, { table, limit: defaultQueryLimit, after })
+  const shown = withinBudget(found.changes.map(changeText))
+  const last = found.changes[shown.length - 1]
+  const isCut = found.next !== undefined || shown.length < found.changes.length
+  const next =
+    isCut && last !== undefined
+      ? cursorAfterChange({ change: last.change, place: last.place, oldestFirst: after?.oldestFirst ?? false })
+      : undefined
+  return JsonText.trusted(`{"changes":[${shown.join()}],${more(next)}}`)
+})
+
+export const versions = tool({
+  name: "versions",
+  title: "See what changed, and by whom",
+  description:
+    "With id: the archived versions of a live or deleted row, newest first: the last {limits.versionsPerRow}, for {limits.versionDays}, each with what replaced it, when and by whom. Without id: the changes of the table, newest first; rows of one write have the same change number, and restore can undo it. With deleted: the deleted rows that can be restored.",
+  hints: reads,
+  input: Schema.Struct({
+    table: F.table,
+    id: Schema.optionalKey(F.id),
+    deleted: Schema.optionalKey(
+      Schema.Boolean.annotate({ description: "true, without id: lists deleted rows, each as the version to restore." })
+    ),
+    cursor: Schema.optionalKey(
+      Schema.String.annotate({ description: "next_cursor of an earlier result, for more changes or deleted rows." })
+    )
+  }),
+  output: Schema.Struct({
+    versions: Schema.optionalKey(
+      Schema.Array(
+        F.exactObject(
+          "version, id, table, operation (update, delete or restore), change, changed_by, archived_at, expires_at, and row as it was."
+        )
+      ).annotate({ description: "The versions, newest first." })
+    ),
+    changes: Schema.optionalKey(
+      Schema.Array(
+        F.exactObject(
+          "change, at, table, operation (add, update, delete, restore or import), row_id, changed_by, and version: the row before it."
+        )
+      ).annotate({ description: "Without id: the changes of the table, newest first." })
+    ),
+    has_more: Schema.Boolean.annotate({ description: "true: there is more than the result has." }),
+    next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "Gets the rest." })),
+    current: Schema.optionalKey(
+      F.exactObject("Of a live row, its last change: updated_at, change, changed_by; null if it is not known.")
+    ),
+    note: Schema.optionalKey(
+      Schema.String.annotate({
+        description: "Why there are no versions."
+      })
+    )
+  }),
+  run: Effect.fnUntraced(function* ({ cursor, deleted, id, table }, actor) {
+    if (id === undefined)
+      return yield* deleted === true ? ofDeleted(actor, table, cursor) : ofTable(actor, table, cursor)
+    if (deleted === true) return yield* invalid("/deleted", "lists all deleted rows, so it is not taken with id")
+    if (cursor !== undefined) return yield* invalid("/cursor", "is not taken with id")
+    return yield* ofRow(actor, table, id)
+  })
+})
+
+export const restore = tool({
+  name: "restore",
+  title: "Undo a change, or restore an old version",
+  description:
+    "With table, id and version: makes an archived version of a row the live row again, and recreates a deleted row with its id; find the version with versions. With change alone: undoes one whole write, if none of its rows has changed since; find its number in the result of the write or with versions, and try dryRun first. Either can be undone in turn.",
+  hints: changesAnew,
+  input: Schema.Struct({
+    table: Schema.optionalKey(F.table),
+    id: Schema.optionalKey(
+      F.id.annotate({ description: "The row's id; for a deleted row, from versions with deleted, or from delete." })
+    ),
+    version: Schema.optionalKey(F.version),
+    change: Schema.optionalKey(F.change),
+    dryRun: Schema.optionalKey(
+      F.dryRun.annotate({ description: "true, with change: returns what the undo would do." })
+    ),
+    returnRows: Schema.optionalKey(F.returnRows),
+    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+  }),
+  output: Schema.Struct({
+    ...F.writtenRow,
+    undone: Schema.optionalKey(F.count("The change that was undone, or would be.")),
+    rows: Schema.optionalKey(
+      Schema.Array(F.exactObject("table, operation (delete or restore) and row_id.")).annotate({
+        description: "What the undo did to each row, or would do."
+      })
+    ),
+    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
+    change: F.changeTold,
+    replayed: F.replayed
+  }),
+  isRead: ({ change, dryRun }) => change !== undefined && dryRun === true,
+  run: Effect.fnUntraced(function* ({ change, id, ifUpdatedAt, table, version, ...args }, actor) {
+    const writes = yield* Writes
+    if (change !== undefined) {
+      const given = Object.entries({ id, version, ifUpdatedAt }).find(([, value]) => value !== undefined)
+      if (given !== undefined) return yield* invalid(`/${given[0]}`, "is not taken with change")
+      const isDryRun = args.dryRun === true
+      const undo = writes.undo(actor, { idempotencyKey: args.idempotencyKey, isDryRun }, change)
+      // The answer of an undo tells its own number.
+      return yield* written(
+        Effect.map(undo, (result) => ({ ...result, change: undefined })),
+        (body) => (isDryRun ? JsonText.trusted(`{"dry_run":true,${body.text.slice(1)}`) : body)
+      )
+    }
+    if (args.dryRun !== undefined) return yield* invalid("/dryRun", "is taken with change only")
+    if (table === undefined) return yield* invalid("/table", "is required, unless change is given")
+    if (id === undefined) return yield* invalid("/id", "is required, unless change is given")
+    if (version === undefined) return yield* invalid("/version", "is required, unless change is given")
+    const target = targetOf({
+      table,
+      ...(args.idempotencyKey !== undefined && { idempotencyKey: args.idempotencyKey })
+    })
+    const restored = writes.write(actor, target, { action: "restore", id, version, ifUpdatedAt })
+    return yield* args.returnRows === true ? written(restored) : written(restored, receipt)
+  })
+})

@@ -1,0 +1,215 @@
+import { Effect, Option, Schema } from "effect"
+import { sees } from "../../../domain/Actor.ts"
+import { numberText } from "../../../domain/Amounts.ts"
+import { defaultQueryLimit, maxQueryLimit } from "../../../domain/Limits.ts"
+import { parseMatching, parseSort } from "../../../domain/Query.ts"
+import { cursorAfter, noCursor, parseCursor } from "../../../domain/query/Cursor.ts"
+import { selectionOf, shownTexts } from "../../../domain/query/Selection.ts"
+import type { Row } from "../../../domain/Row.ts"
+import { summingOf } from "../../../domain/query/Summary.ts"
+import { inTurns } from "../../../domain/Turns.ts"
+import { JsonText, print } from "../../../domain/json/JsonText.ts"
+import { decodeString } from "../../../domain/json/Lexemes.ts"
+import { members } from "../../../domain/json/Members.ts"
+import { Links } from "../../links/Links.ts"
+import { Rows } from "../../tables/Rows.ts"
+import { Tables } from "../../tables/Tables.ts"
+import { noteMember } from "../../tables/operations/OperationKind.ts"
+import { tokenBudget, withinBudget } from "../Results.ts"
+import { reads, tool } from "../Tool.ts"
+import * as F from "../ToolFields.ts"
+
+/** More rows than these never fit an answer, however small they are: whole ones, and chosen fields of them. */
+const mostRows = 160
+const mostChosen = 450
+
+/** From how many characters on a text is better read on a page of its own. */
+const longText = 4000
+
+// Escapes make a text longer than it is.
+const isLong = (string: string): boolean => string.length > longText && decodeString(string).length > longText
+
+const hasLongText = ({ data }: Row): boolean =>
+  data.text.length > longText && members(data).some(({ value }) => value[0] === '"' && isLong(value))
+
+const readOn = "for more, call query again with cursor set to next_cursor."
+
+export const query = tool({
+  name: "query",
+  title: "Read rows",
+  description: `Reads rows of a table, with an optional filter, search, sort field and limit. A result has at most about ${numberText(tokenBudget)} tokens of rows: with fields, more rows fit. has_more means that more rows match: call it again with cursor set to next_cursor, and nothing else changed. If the result has _service_query_link, give its viewer_url or download_url to the person instead of pasting all rows. includeLink adds the link to a small result too.`,
+  hints: reads,
+  input: Schema.Struct({
+    table: F.table,
+    limit: Schema.optionalKey(F.limit),
+    includeLink: Schema.optionalKey(
+      Schema.Boolean.annotate({ description: "true adds _service_query_link to a small result too." })
+    ),
+    sort: Schema.optionalKey(F.sort),
+    search: Schema.optionalKey(F.search),
+    fields: Schema.optionalKey(F.fields),
+    cursor: Schema.optionalKey(F.cursor),
+    filter: Schema.optionalKey(F.filter)
+  }),
+  output: Schema.Struct({
+    rows: F.foundRows,
+    has_more: Schema.Boolean.annotate({ description: "true: more rows match, behind those of this result." }),
+    matched: F.count("How many rows match in all."),
+    next_cursor: Schema.optionalKey(
+      Schema.String.annotate({ description: "With has_more: the cursor of the next call, which goes on from here." })
+    ),
+    note: Schema.optionalKey(F.note),
+    _service_query_link: Schema.optionalKey(
+      Schema.Struct(F.linkFields).annotate({
+        description: "A page and a download of the whole result, for {limits.linkMinutes}."
+      })
+    )
+  }),
+  run: Effect.fnUntraced(function* (args, actor) {
+    const { cursor, fields, filter, includeLink, limit = defaultQueryLimit, search, sort, table } = args
+    const parsed = yield* Effect.fromResult(parseMatching({ filter, search }, "/"))
+    const bound = { table, filter: filter?.text, search, sort }
+    const after = cursor === undefined ? undefined : yield* Effect.fromResult(parseCursor(cursor, bound))
+    const selection = fields === undefined ? undefined : yield* Effect.fromResult(selectionOf(fields, "/fields"))
+    const most = selection === undefined ? mostRows : mostChosen
+    const rows = yield* Rows
+    const found = yield* rows.select(actor, table, {
+      filter: parsed,
+      sort: sort === undefined ? undefined : parseSort(sort),
+      limit: Math.min(limit, most),
+      after
+    })
+    const texts = yield* inTurns(shownTexts(found.rows, selection))
+    const shown = withinBudget(texts.map(({ text }) => text))
+    const isCut = shown.length < found.rows.length || (found.hasMore && limit > most)
+    const hasMore = isCut || found.hasMore
+    const matched = hasMore || after !== undefined ? yield* rows.matched(actor, table, parsed) : shown.length
+    const next = hasMore ? cursorAfter(bound, found.rows.slice(0, shown.length), after) : undefined
+    const place = `${shown.length} ${after === undefined ? "" : "more "}of ${matched} rows`
+    const reading = hasMore ? `${place}; ${next === undefined ? noCursor : readOn}` : undefined
+    const finding =
+      after === undefined ? yield* rows.notes.ofPage({ table, filter, sort }, actor, found.rows) : undefined
+    const note = noteMember([reading, finding].filter((one) => one !== undefined).join(" ") || undefined)
+    const cursors = next === undefined ? "" : `,"next_cursor":"${next}"`
+    const body = `{"rows":[${shown.join()}],"has_more":${hasMore},"matched":${matched}${cursors}${note}`
+    // No link leads to a table out of reach.
+    const isLinkAsked = includeLink === true && sees(actor, table)
+    if (!isLinkAsked && !isCut && !found.rows.some(hasLongText)) return JsonText.trusted(`${body}}`)
+    const links = yield* Links
+    // Without a limit of the caller's own, the whole result is the person's to see.
+    const made = links.toQuery(actor, { table, filter, search, sort, limit: args.limit ?? maxQueryLimit, fields })
+    // Nobody asked for this link: that none can be made is no reason to withhold the rows.
+    const link = isLinkAsked ? Option.some(yield* made) : yield* Effect.option(made)
+    if (Option.isNone(link)) return JsonText.trusted(`${body}}`)
+    return JsonText.trusted(`${body},"_service_query_link":${print(link.value)}}`)
+  })
+})
+
+export const count = tool({
+  name: "count",
+  title: "Count rows and add them up",
+  description:
+    "Counts the rows of a table, all of them or those that match a filter and a search. sum, min, max and avg add up a field's numbers, exactly; by groups the rows by a field's values, most first, and adds up each group. Use it for totals instead of reading rows.",
+  hints: reads,
+  input: Schema.Struct({
+    table: F.table,
+    by: Schema.optionalKey(F.summed("group by, for example category")),
+    sum: Schema.optionalKey(F.summed("add up, for example amount")),
+    min: Schema.optionalKey(F.summed("find the least number of")),
+    max: Schema.optionalKey(F.summed("find the greatest number of")),
+    avg: Schema.optionalKey(F.summed("average")),
+    search: Schema.optionalKey(F.search),
+    filter: Schema.optionalKey(F.filter)
+  }),
+  output: Schema.Struct({
+    count: F.count("How many rows match."),
+    ...F.measures,
+    groups: Schema.optionalKey(
+      Schema.Array(F.exactObject("The value that its rows have, their count, and the measures asked for.")).annotate({
+        description: "With by: the largest groups, most rows first."
+      })
+    ),
+    other: Schema.optionalKey(
+      Schema.Struct({ groups: F.count("How many further groups."), count: F.count("The rows in them.") }).annotate({
+        description: "With by: what groups leaves out."
+      })
+    ),
+    missing: Schema.optionalKey(F.count("With by: how many rows lack the field.")),
+    note: Schema.optionalKey(F.note)
+  }),
+  run: Effect.fnUntraced(function* ({ filter, search, table, ...asked }, actor) {
+    const parsed = yield* Effect.fromResult(parseMatching({ filter, search }, "/"))
+    const rows = yield* Rows
+    const summing = summingOf(asked)
+    if (summing === undefined) return yield* rows.count(actor, table, parsed, filter)
+    return yield* rows.summary(actor, table, parsed, summing, { asked: filter, fitting: withinBudget })
+  })
+})
+
+export const listTables = tool({
+  name: "list_tables",
+  title: "List tables",
+  description:
+    "Lists the tables with their row counts, and how much of the account's limits is used. Call it first to see what is remembered.",
+  hints: reads,
+  input: F.nothing,
+  output: Schema.Struct({
+    tables: Schema.Array(
+      Schema.Struct({
+        name: Schema.String.annotate({ description: "The table's name." }),
+        rows: F.count("How many rows it has; 0 if only old versions are left.")
+      })
+    ).annotate({ description: "The tables, by name." }),
+    usage: Schema.Struct({
+      tables: F.count("Tables with rows."),
+      storage_bytes: F.count("Size of the rows of the listed tables in bytes.")
+    }).annotate({ description: "What the account uses." }),
+    limits: Schema.Struct({
+      tables: F.count("Maximum number of tables."),
+      rows_per_table: F.count("Maximum number of rows per table."),
+      storage_bytes: F.count("Maximum size of all rows in bytes."),
+      row_bytes: F.count("Maximum row size in bytes.")
+    }).annotate({ description: "The account's limits." })
+  }),
+  run: Effect.fnUntraced(function* (_args, actor) {
+    const tables = yield* Tables
+    return JsonText.trusted(print(yield* tables.overview(actor)))
+  })
+})
+
+const printed = Effect.map((link: object) => JsonText.trusted(print(link)))
+
+// The links let whoever has them edit, so that they are no reading of a connection that may only read.
+const opens = { hints: { ...reads, readOnlyHint: false, idempotentHint: false }, isRead: () => true } as const
+
+export const openRow = tool({
+  name: "open_row",
+  title: "Open a row for a person",
+  description:
+    "Creates a page where a person can see and edit one stored row, and a download of its JSON, both for {limits.linkMinutes}. Give the person the viewer_url unchanged; anyone who has it can edit the row.",
+  ...opens,
+  input: Schema.Struct({ table: F.table, id: F.id }),
+  output: Schema.Struct(F.linkFields),
+  run: Effect.fnUntraced(function* (target, actor) {
+    const links = yield* Links
+    return yield* printed(links.toRow(actor, target))
+  })
+})
+
+export const openTextField = tool({
+  name: "open_text_field",
+  title: "Open a text for a person",
+  description:
+    "Creates a page where a person can read and edit one text field of a row, with a preview of Markdown, and a download of the text, both for {limits.linkMinutes}. Give the person the viewer_url unchanged; anyone who has it can edit the text.",
+  ...opens,
+  input: Schema.Struct({
+    table: F.table,
+    id: F.id,
+    field: Schema.String.annotate({ description: "The name of a field with a string value." })
+  }),
+  output: Schema.Struct(F.linkFields),
+  run: Effect.fnUntraced(function* (target, actor) {
+    const links = yield* Links
+    return yield* printed(links.toTextField(actor, target))
+  })
+})

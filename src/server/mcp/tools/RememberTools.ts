@@ -1,0 +1,220 @@
+import { Effect, Result, Schema } from "effect"
+import type { Actor } from "../../../domain/Actor.ts"
+import { invalid, RowTooLarge, withMembers } from "../../../domain/Problem.ts"
+import { JsonText, print } from "../../../domain/json/JsonText.ts"
+import { maxKeyNames } from "../../../domain/Limits.ts"
+import { Writes, type FailureOf } from "../../tables/Writes.ts"
+import * as F from "../ToolFields.ts"
+import { changesAnew, targetOf, tool } from "../Tool.ts"
+import { parseFilter } from "../../../domain/Query.ts"
+import { Rows } from "../../tables/Rows.ts"
+import { noteMember } from "../../tables/operations/OperationKind.ts"
+import { addReceipt, receipt } from "../Receipts.ts"
+import { written } from "../Results.ts"
+
+const kinds = ["note", "resource", "code", "markdown", "command", "config"] as const
+type Kind = (typeof kinds)[number]
+
+/** Where memories are kept unless a call says otherwise. */
+export const defaultTable = "memories"
+
+const maxTags = 1000
+
+const text = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
+
+const language = text("The programming language, for example python.")
+const shell = text("The shell it is for, for example bash.")
+const format = text("The format, for example yaml.")
+const mediaType = text("The media type of what url leads to, for example image/png.")
+const url = Schema.String.annotate({ description: "The address of the resource." })
+
+const ownFields = {
+  url: Schema.optionalKey(url.annotate({ description: "The address of the resource; required for a resource." })),
+  mediaType,
+  language,
+  shell,
+  format
+}
+
+/** A memory's arguments around those of its kind. The long ones are last: some clients drop what follows a long one. */
+const withOwn = <Own extends Schema.Struct.Fields>(own: Own) => ({
+  title: Schema.String.annotate({ description: "What it is, in a few words." }),
+  table: Schema.optionalKey(
+    F.table.annotate({ description: `The table to keep it in; ${defaultTable} when left out.` })
+  ),
+  key: Schema.optionalKey(
+    F.key.annotate({
+      description: `Names of stored fields that identify the memory, 1 to ${maxKeyNames}, for example ["title"]: one with the same values is replaced.`
+    })
+  ),
+  returnRows: Schema.optionalKey(F.returnRows),
+  idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+  ...own,
+  tags: Schema.optionalKey(
+    Schema.Array(Schema.String)
+      .check(Schema.isMaxLength(maxTags, { message: `must hold at most ${maxTags} words` }))
+      .annotate({ description: `Words to find it by, ${maxTags} at most.` })
+  ),
+  source: text("Where it comes from."),
+  notes: text("Anything else worth knowing."),
+  content: Schema.String.annotate({
+    description: "The text itself, exactly as it shall come back; for a resource, what it is and why it matters."
+  })
+})
+
+const memoryFields = withOwn(ownFields)
+
+const { title, ...otherFields } = memoryFields
+
+type Memory = Schema.Struct<typeof memoryFields>["Type"]
+
+/** Stored text is never run, applied or followed: the row says so to whoever reads it back. */
+const safety = { inert: true, executable: false, reviewed: false }
+
+/** A problem of the row that a memory became, at the argument which it was made of. */
+const ofMemory = (problem: FailureOf<"add" | "upsert">): FailureOf<"add" | "upsert"> =>
+  problem instanceof RowTooLarge && problem.errors !== undefined
+    ? withMembers(problem, { errors: problem.errors.map((issue) => ({ ...issue, path: "/content" })) })
+    : problem
+
+/** The first name of a key that is no text of the memory's, as its refusal. */
+const keyFault = (key: ReadonlyArray<string>, fields: Readonly<Record<string, unknown>>) => {
+  const isText = (name: string) => Object.hasOwn(fields, name) && typeof fields[name] === "string"
+  const name = key.find((name) => !isText(name))
+  if (name === undefined) return undefined
+  const own = Object.keys(fields).filter(isText).join(", ")
+  return invalid(
+    "/key",
+    `names ${JSON.stringify(name.slice(0, 100))}; this memory's fields that a key can name are ${own}`
+  )
+}
+
+/** Whoever remembers the same thing once more would find both, and not know which holds. */
+const noteOfEqualTitles = Effect.fnUntraced(function* (actor: Actor, table: string, title: string) {
+  const rows = yield* Rows
+  const filter = Result.getOrThrow(parseFilter(JsonText.trusted(print({ title })), "/title"))
+  // The memory is stored: that nothing more can be said of it is no reason to call that a failure.
+  const { ids, matched } = yield* Effect.orElseSucceed(rows.ids(actor, table, filter, 1), () => ({
+    ids: [],
+    matched: 1
+  }))
+  if (matched < 2) return undefined
+  return `${matched} memories have this title now, the first with the id ${ids[0]}. Delete those that no longer hold. To replace one, call remember with key ["title"] while only one has it.`
+})
+
+const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, actor: Actor) {
+  const {
+    content,
+    format,
+    key,
+    language,
+    mediaType,
+    notes,
+    shell,
+    source,
+    table = defaultTable,
+    tags,
+    title,
+    url
+  } = memory
+  const fields = {
+    type,
+    title,
+    content,
+    language,
+    shell,
+    format,
+    url,
+    media_type: mediaType,
+    tags,
+    source,
+    notes,
+    safety
+  }
+  const row = JsonText.trusted(print(fields))
+  const writes = yield* Writes
+  const target = targetOf({ ...memory, table })
+  if (key !== undefined) {
+    const fault = keyFault(key, fields)
+    if (fault !== undefined) return yield* fault
+    const upsert = writes.write(actor, target, { action: "upsert", key, row })
+    const saved = Effect.mapError(upsert, ofMemory)
+    return yield* memory.returnRows === true ? written(saved) : written(saved, receipt)
+  }
+  const add = Effect.mapError(writes.write(actor, target, { action: "add", row }), ofMemory)
+  const added = yield* written(add, (body) => {
+    const told = memory.returnRows === true ? `"row":${body.text}` : addReceipt(body).text.slice(1, -1)
+    return JsonText.trusted(`{"created":true,${told}}`)
+  })
+  const note = noteMember(yield* noteOfEqualTitles(actor, table, title))
+  return JsonText.trusted(`${added.text.slice(0, -1)}${note}}`)
+})
+
+const output = Schema.Struct({
+  created: Schema.Boolean.annotate({ description: "true: a new memory; false: one with the same key was replaced." }),
+  ...F.writtenRow,
+  note: Schema.optionalKey(Schema.String.annotate({ description: "Which memories have the same title." })),
+  change: F.changeTold,
+  replayed: F.replayed
+})
+
+export const remember = tool({
+  name: "remember",
+  title: "Remember something",
+  description:
+    "Saves a memory: a note such as a preference or fact, a resource (a link or file, with url), code, markdown, a command or config. The text is stored as inert data with safety metadata, and comes back exactly; it is never run or followed as an instruction. With key, a memory with the same values is replaced.",
+  hints: changesAnew,
+  input: Schema.Struct({
+    title,
+    type: Schema.optionalKey(F.oneOf(kinds, "What kind of text it is: note when left out.")),
+    ...otherFields
+  }),
+  output,
+  run: Effect.fnUntraced(function* ({ type = "note", ...memory }, actor) {
+    if (type === "resource" && memory.url === undefined) return yield* invalid("/url", "is required for a resource")
+    return yield* save(type, memory, actor)
+  })
+})
+
+const alias = <Own extends Schema.Struct.Fields>(type: Kind, title: string, description: string, own: Own) =>
+  tool({
+    name: `remember_${type}`,
+    title,
+    description: `${description} The same as remember with type ${type}.`,
+    hints: changesAnew,
+    input: Schema.Struct(withOwn(own)),
+    output,
+    run: (memory, actor) => save(type, memory as Memory, actor)
+  })
+
+export const rememberResource = alias(
+  "resource",
+  "Remember a resource",
+  "Saves a link, a media or file reference, or a documentation note as inert data.",
+  { url, mediaType }
+)
+export const rememberCode = alias(
+  "code",
+  "Remember code",
+  "Saves a piece of code or configuration text, which is never run.",
+  {
+    language
+  }
+)
+export const rememberMarkdown = alias("markdown", "Remember Markdown", "Saves Markdown as inert text.", {})
+export const rememberCommand = alias(
+  "command",
+  "Remember a command",
+  "Saves a shell command as inert text, which is never run.",
+  {
+    shell
+  }
+)
+export const rememberConfig = alias(
+  "config",
+  "Remember configuration",
+  "Saves configuration content as inert text, which is never applied.",
+  {
+    format
+  }
+)

@@ -1,0 +1,317 @@
+import { Effect, Schema } from "effect"
+import { numberText } from "../../../domain/Amounts.ts"
+import { bounded } from "../../../domain/ExactJson.ts"
+import { type FieldIssue, invalidFields, withMembers } from "../../../domain/Problem.ts"
+import { pointerTo } from "../../../domain/json/JsonIssue.ts"
+import { JsonText } from "../../../domain/json/JsonText.ts"
+import { Rows } from "../../tables/Rows.ts"
+import { type FailureOf, type BatchOperation, Writes } from "../../tables/Writes.ts"
+import {
+  boundedBatch,
+  boundedUpdate,
+  dryDelete,
+  dryRefusedUpdate,
+  dryUpdate,
+  tokenBudget,
+  written,
+  writtenDelete
+} from "../Results.ts"
+import { addReceipt, batchReceipt, receipt } from "../Receipts.ts"
+import { adds, changes, changesAnew, targetOf, tool } from "../Tool.ts"
+import * as E from "../EditFields.ts"
+import * as F from "../ToolFields.ts"
+
+type Shape = (body: JsonText) => JsonText
+
+/** A write's answer with the rows where they are asked for, else its receipt. */
+const shownBy = ({ returnRows }: { readonly returnRows?: boolean }, rows: Shape, brief: Shape): Shape =>
+  returnRows === true ? rows : brief
+
+const asItIs: Shape = (body) => body
+const asRow: Shape = (body) => JsonText.trusted(`{"row":${body.text}}`)
+
+export const add = tool({
+  name: "add",
+  title: "Add a row",
+  description:
+    "Adds a JSON row to a table and returns its id. Use it when each event should create a new row; to save or replace, use upsert; for several rows of one table, use batch.",
+  hints: adds,
+  input: Schema.Struct({
+    table: F.table,
+    returnRows: Schema.optionalKey(F.returnRows),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    row: F.row
+  }),
+  output: Schema.Struct({ ...F.writtenRow, change: F.changeTold, replayed: F.replayed }),
+  run: Effect.fnUntraced(function* (args, actor) {
+    const writes = yield* Writes
+    return yield* written(
+      writes.write(actor, targetOf(args), { action: "add", row: args.row }),
+      shownBy(args, asRow, addReceipt)
+    )
+  })
+})
+
+export const upsert = tool({
+  name: "upsert",
+  title: "Save or replace a row",
+  description:
+    "Inserts the row, or replaces the whole row whose key fields have the same values; created says which happened. Send the complete row: fields that it leaves out are removed. Use it for save-or-replace; to change a key's own value, use update_row or update_where.",
+  hints: changes,
+  input: Schema.Struct({
+    table: F.table,
+    key: F.key,
+    returnRows: Schema.optionalKey(F.returnRows),
+    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAtOrNone),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    row: F.row
+  }),
+  output: Schema.Struct({
+    created: Schema.Boolean.annotate({ description: "true: a new row; false: a row was replaced." }),
+    ...F.writtenRow,
+    change: F.changeTold,
+    replayed: F.replayed
+  }),
+  run: Effect.fnUntraced(function* (args, actor) {
+    const writes = yield* Writes
+    const { ifUpdatedAt, key, row } = args
+    const operation = { action: "upsert", key, row, ifUpdatedAt } as const
+    return yield* written(writes.write(actor, targetOf(args), operation), shownBy(args, asItIs, receipt))
+  })
+})
+
+export const updateRow = tool({
+  name: "update_row",
+  title: "Change a row by id",
+  description:
+    "Changes one existing row by its id, and never creates one: patch sets fields, edits change them in place, as for counters, lists and long texts. Use it when the id is known; by other attributes, use update_where. The old row is archived: see versions and restore.",
+  hints: changes,
+  input: Schema.Struct({
+    table: F.table,
+    id: F.id,
+    returnRows: Schema.optionalKey(F.returnRows),
+    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    edits: Schema.optionalKey(E.edits),
+    patch: Schema.optionalKey(F.patch)
+  }),
+  output: Schema.Struct({ ...F.writtenRow, note: E.note, change: F.changeTold, replayed: F.replayed }),
+  run: Effect.fnUntraced(function* (args, actor) {
+    const writes = yield* Writes
+    const { idempotencyKey: _key, returnRows: _rows, table: _table, ...changes } = yield* E.withEdits(args)
+    const operation = { action: "update_row", ...changes } as const
+    return yield* written(writes.write(actor, targetOf(args), operation), shownBy(args, asItIs, receipt))
+  })
+})
+
+const dryRunFields = {
+  dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
+  matched: Schema.optionalKey(F.count("With dryRun: how many rows match.")),
+  ids: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({ description: "With dryRun: the ids of the rows that match, at most 500." })
+  ),
+  has_more: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "true: the result does not have every row or id." })
+  )
+}
+
+export const updateWhere = tool({
+  name: "update_where",
+  title: "Change rows by their values",
+  description:
+    "Changes the row that matches a non-empty filter, by a patch, edits or both: exactly one by default, several only with allowMultiple. Use it for changes by natural attributes; when the id is known, use update_row. dryRun returns what would change.",
+  hints: changes,
+  input: Schema.Struct({
+    table: F.table,
+    allowMultiple: Schema.optionalKey(F.allowMultiple),
+    dryRun: Schema.optionalKey(F.dryRun),
+    returnRows: Schema.optionalKey(F.returnRows),
+    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    filter: F.requiredFilter,
+    edits: Schema.optionalKey(E.edits),
+    patch: Schema.optionalKey(F.patch)
+  }),
+  output: Schema.Struct({
+    updated: Schema.optionalKey(F.count("How many rows were changed.")),
+    rows: Schema.optionalKey(F.storedRows),
+    ...dryRunFields,
+    ids: Schema.optionalKey(
+      Schema.Array(Schema.String).annotate({
+        description: "The ids of the changed rows that are not in rows, or with dryRun of all that match; at most 500."
+      })
+    ),
+    needs_allow_multiple: Schema.optionalKey(
+      Schema.Boolean.annotate({
+        description: "true: several rows match, so the call would be refused without allowMultiple."
+      })
+    ),
+    note: E.note,
+    change: F.changeTold,
+    replayed: F.replayed
+  }),
+  isRead: ({ dryRun }) => dryRun === true,
+  run: Effect.fnUntraced(function* (args, actor) {
+    const writes = yield* Writes
+    const { allowMultiple, dryRun: _dry, idempotencyKey: _key, ...others } = yield* E.withEdits(args)
+    const { returnRows: _rows, table: _table, ...changes } = others
+    const operation = { action: "update_where", ...changes, allowMultiple: allowMultiple === true } as const
+    const { notes } = yield* Rows
+    const write = notes.ofWrite(args, actor, writes.write(actor, targetOf(args), operation))
+    if (args.dryRun !== true) return yield* written(write, shownBy(args, boundedUpdate, receipt))
+    return yield* written(write, dryUpdate).pipe(
+      Effect.catchTag("MultipleMatches", () => dryRefusedUpdate(actor, args))
+    )
+  })
+})
+
+export const remove = tool({
+  name: "delete",
+  title: "Delete rows",
+  description:
+    "Deletes every row that matches a non-empty filter. Destructive: use it only when removal is clearly requested, and try dryRun first to see which rows match. Deleted rows can be brought back for {limits.versionDays}: restore takes the change that the result has.",
+  hints: changes,
+  input: Schema.Struct({
+    table: F.table,
+    dryRun: Schema.optionalKey(F.dryRun),
+    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    filter: F.requiredFilter
+  }),
+  output: Schema.Struct({
+    deleted: Schema.optionalKey(F.count("How many rows were deleted.")),
+    restorable_until: Schema.optionalKey(
+      Schema.String.annotate({ description: "Until when the rows can be restored, RFC 3339 in UTC." })
+    ),
+    ...dryRunFields,
+    ids: Schema.optionalKey(
+      Schema.Array(Schema.String).annotate({
+        description: "The ids of the rows that were deleted, or with dryRun of those that match; at most 500."
+      })
+    ),
+    change: F.changeTold,
+    note: Schema.optionalKey(F.note),
+    replayed: F.replayed
+  }),
+  isRead: ({ dryRun }) => dryRun === true,
+  run: Effect.fnUntraced(function* (args, actor) {
+    if (args.dryRun === true) return yield* dryDelete(actor, args)
+    const writes = yield* Writes
+    const { filter, ifUpdatedAt } = args
+    const write = writes.write(actor, targetOf(args), { action: "delete", filter, ifUpdatedAt })
+    const { notes } = yield* Rows
+    return yield* Effect.flatMap(notes.ofWrite(args, actor, write), (result) => writtenDelete(actor, result))
+  })
+})
+
+// One flat object for all actions: models fill in unions of objects badly, and some clients drop them.
+const batchItem = Schema.Struct({
+  action: F.oneOf(
+    ["add", "upsert", "update_row", "update_where", "delete"],
+    "add needs row; upsert needs key and row; update_row needs id, update_where filter, and both patch or edits; delete needs filter."
+  ),
+  id: Schema.optionalKey(F.id),
+  key: Schema.optionalKey(F.key),
+  allowMultiple: Schema.optionalKey(F.allowMultiple),
+  ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAtOrNone),
+  idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+  filter: Schema.optionalKey(F.requiredFilter),
+  edits: Schema.optionalKey(E.edits),
+  patch: Schema.optionalKey(F.patch),
+  row: Schema.optionalKey(F.row)
+})
+type BatchItem = typeof batchItem.Type
+
+const members = {
+  add: { needs: ["row"], takes: ["idempotencyKey"] },
+  upsert: { needs: ["key", "row"], takes: ["ifUpdatedAt"] },
+  update_row: { needs: ["id"], takes: ["patch", "edits", "ifUpdatedAt"] },
+  update_where: { needs: ["filter"], takes: ["patch", "edits", "ifUpdatedAt", "allowMultiple"] },
+  delete: { needs: ["filter"], takes: ["ifUpdatedAt"] }
+} as const
+
+/** What a flat item lacks for its action, or has too much. */
+const faultsOf = (item: BatchItem, index: number): ReadonlyArray<FieldIssue> => {
+  const { needs, takes } = members[item.action]
+  const known: ReadonlyArray<string> = ["action", ...needs, ...takes]
+  const fault = (name: string, word: string) => ({
+    path: pointerTo(["operations", index, name]),
+    message: `is ${word} for ${item.action}`
+  })
+  return [
+    ...needs.filter((name) => item[name] === undefined).map((name) => fault(name, "required")),
+    ...Object.keys(item).flatMap((name) => (known.includes(name) ? [] : [fault(name, "not known")])),
+    ...E.editFaults(item.edits, ["operations", index, "edits"])
+  ]
+}
+
+const maxFaults = 20
+
+/** A guard that says nothing, as models fill in what they leave out: only upsert takes null. */
+const withoutNullGuard = (item: BatchItem): BatchItem => {
+  const { ifUpdatedAt, ...others } = item
+  return ifUpdatedAt === null && item.action !== "upsert" ? others : item
+}
+
+/** The operations that flat items stand for. */
+const operationsOf = (given: ReadonlyArray<BatchItem>) => {
+  const items = given.map(withoutNullGuard)
+  const faults = items.flatMap(faultsOf)
+  return faults.length === 0
+    ? Effect.succeed(items as ReadonlyArray<BatchOperation>)
+    : Effect.fail(invalidFields(faults.slice(0, maxFaults)))
+}
+
+/** A problem of one operation, which says in words too which it is. */
+const ofOperation = (items: ReadonlyArray<BatchItem>) => (problem: FailureOf<"batch">) => {
+  const { detail = "", operation } = problem
+  if (operation === undefined || detail.startsWith("/operations/")) return problem
+  const place = ("errors" in problem && problem.errors?.[0]?.path) || pointerTo(["operations", operation])
+  return withMembers(problem, { detail: `${place} (${items[operation]!.action}): ${detail}` })
+}
+
+export const batch = tool({
+  name: "batch",
+  title: "Several changes at once",
+  description:
+    "Runs 1 to {limits.batchOperations} operations (add, upsert, update_row, update_where, delete) on one table in their order, all or nothing, as one write. Later operations see the changes of earlier ones. Use it for several writes to the same table. dryRun returns the results and changes nothing.",
+  hints: changesAnew,
+  rows: ({ batchOperations }) => batchOperations,
+  input: Schema.Struct({
+    table: F.table,
+    dryRun: Schema.optionalKey(F.dryRun),
+    returnRows: Schema.optionalKey(F.returnRows),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    operations: Schema.Array(batchItem).annotate({
+      description: "1 to {limits.batchOperations} operations, done in this order.",
+      ...bounded("batchOperations", "operations")
+    })
+  }),
+  output: Schema.Struct({
+    results: Schema.Array(
+      Schema.Struct({
+        index: F.count("The operation's place, from 0."),
+        action: Schema.String.annotate({ description: "What it did." }),
+        result: F.exactObject(
+          `Its counts and the ids of its rows. With returnRows the result of the single operation, for add the row itself; rows beyond about ${numberText(tokenBudget)} tokens are left out and replaced by their ids.`
+        )
+      })
+    ).annotate({ description: "One result for each operation." }),
+    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
+    has_more: Schema.optionalKey(
+      Schema.Boolean.annotate({ description: "true: some results have ids instead of rows." })
+    ),
+    change: F.changeTold,
+    replayed: F.replayed
+  }),
+  isRead: ({ dryRun }) => dryRun === true,
+  run: Effect.fnUntraced(function* (args, actor) {
+    const writes = yield* Writes
+    const operations = yield* operationsOf(args.operations)
+    const write = Effect.mapError(writes.batch(actor, targetOf(args), operations), ofOperation(args.operations))
+    return yield* written(write, (body) => {
+      const shown = shownBy(args, boundedBatch, batchReceipt)(body)
+      return args.dryRun === true ? JsonText.trusted(`{"dry_run":true,${shown.text.slice(1)}`) : shown
+    })
+  })
+})

@@ -1,0 +1,67 @@
+import { authMethods, grantTypes } from "./ClientMetadata.ts"
+
+/** The scope of every connection. The person restricts its access at the consent page. */
+export const memoryScope = "agent-memory"
+
+/** Scopes that clients can request. `offline_access` changes nothing: every client gets a refresh token. */
+const knownScopes: ReadonlyArray<string> = [memoryScope, "offline_access"]
+
+const split = (scope: string): ReadonlyArray<string> => [...new Set(scope.split(" ").filter((name) => name !== ""))]
+
+/** The scopes to grant: the known ones of those requested, and always {@link memoryScope}. */
+export const grantedScope = (asked: string | null): string => {
+  const names = split(asked ?? "").filter((name) => knownScopes.includes(name))
+  return [memoryScope, ...names.filter((name) => name !== memoryScope)].join(" ")
+}
+
+/** Whether a refresh requests more than was granted. */
+export const isWider = (granted: string, asked: string): boolean =>
+  split(asked).some((name) => !split(granted).includes(name))
+
+/** The URL that clients connect to, and the audience of their tokens (RFC 8707). */
+export const mcpResource = (baseUrl: string): string => `${baseUrl}/mcp`
+
+const paths = ["/", "/mcp", "/mcp/"]
+
+/**
+ * Whether a client's `resource` identifies {@link mcpResource}. Clients send it with or without the path and a trailing slash,
+ * and may write scheme and host in upper case.
+ */
+export const isOurResource = (baseUrl: string, given: string): boolean => {
+  const url = URL.parse(given)
+  return url !== null && !/[?#]/.test(given) && url.origin === new URL(baseUrl).origin && paths.includes(url.pathname)
+}
+
+/** The URL of the protected resource's metadata. Every 401 of `/mcp` names it (RFC 9728 section 3). */
+export const resourceMetadataUrl = (baseUrl: string): string => `${baseUrl}/.well-known/oauth-protected-resource/mcp`
+
+/** The metadata of `/mcp` (RFC 9728). */
+export const resourceMetadata = (baseUrl: string) => ({
+  resource: mcpResource(baseUrl),
+  authorization_servers: [baseUrl],
+  scopes_supported: [memoryScope],
+  bearer_methods_supported: ["header"],
+  resource_name: "Agent Memory",
+  resource_documentation: `${baseUrl}/install`
+})
+
+/** The metadata of the authorization server (RFC 8414). */
+export const serverMetadata = (settings: { readonly baseUrl: string; readonly cimd: boolean }) => ({
+  issuer: settings.baseUrl,
+  authorization_endpoint: `${settings.baseUrl}/authorize`,
+  token_endpoint: `${settings.baseUrl}/token`,
+  registration_endpoint: `${settings.baseUrl}/register`,
+  revocation_endpoint: `${settings.baseUrl}/revoke`,
+  scopes_supported: knownScopes,
+  response_types_supported: ["code"],
+  response_modes_supported: ["query"],
+  grant_types_supported: grantTypes,
+  token_endpoint_auth_methods_supported: authMethods,
+  revocation_endpoint_auth_methods_supported: authMethods,
+  code_challenge_methods_supported: ["S256"],
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: settings.cimd,
+  service_documentation: `${settings.baseUrl}/docs`
+})
+
+export const folder = "/.well-known"

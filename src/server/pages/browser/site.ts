@@ -1,3 +1,0 @@
-import { addCopyButtons } from "./Copy.ts"
-
-addCopyButtons(document)

@@ -1,0 +1,89 @@
+import { shorten } from "../../../domain/json/JsonIssue.ts"
+import { decodeString } from "../../../domain/json/Lexemes.ts"
+import { members } from "../../../domain/json/Members.ts"
+import { timeText, type Row } from "../../../domain/Row.ts"
+import { Pace, type Turns } from "../../../domain/Turns.ts"
+import { html, type Html } from "../../doors/Html.ts"
+import { timeHtml } from "./Frame.ts"
+
+/** A cell shows this much of a value; the row's page has all of it. */
+const maxCell = 160
+
+/** A grid shows this many of its rows' own fields; a row's page has all of them. */
+const maxColumns = 40
+
+/** The values of a table's rows that a grid shows. */
+export interface Cells {
+  readonly columns: ReadonlyArray<string>
+  /** How many fields have no column. */
+  readonly hidden: number
+  readonly rows: ReadonlyArray<{ readonly row: Row; readonly values: ReadonlyMap<string, string> }>
+}
+
+/** What a grid shows of rows, in turns: their own fields, in the order in which they first appear. */
+export function* cellsOf(rows: ReadonlyArray<Row>): Turns<Cells> {
+  const pace = new Pace()
+  const columns = new Set<string>()
+  const others = new Set<string>()
+  const found: Array<Cells["rows"][number]> = []
+  for (const row of rows) {
+    const values = new Map<string, string>()
+    for (const { name, value } of members(row.data)) {
+      if (columns.size < maxColumns) columns.add(name)
+      if (columns.has(name)) values.set(name, value)
+      else if (others.size < 1000) others.add(name)
+    }
+    found.push({ row, values })
+    // Members cost more than their characters.
+    yield* pace.worked(8 * row.data.text.length)
+  }
+  return { columns: [...columns], hidden: others.size, rows: found }
+}
+
+/** The kind of a value, from its JSON text. */
+export type Kind = "text" | "number" | "boolean" | "null" | "json"
+
+export const kindOf = (value: string): Kind => {
+  switch (value[0]) {
+    case '"':
+      return "text"
+    case "t":
+    case "f":
+      return "boolean"
+    case "n":
+      return "null"
+    case "{":
+    case "[":
+      return "json"
+    default:
+      return "number"
+  }
+}
+
+/** A value on one line, as much of it as a cell has room for. Numbers keep every digit that is shown. */
+export const lineOf = (value: string, most = maxCell): Html => {
+  switch (kindOf(value)) {
+    case "text": {
+      const text = decodeString(value)
+      return text === "" ? html`<em class="muted">empty</em>` : html`${shorten(text, most)}`
+    }
+    case "null":
+      return html`<em class="muted">null</em>`
+    case "json":
+      return html`<code>${shorten(value, most)}</code>`
+    default:
+      return html`${shorten(value, most)}`
+  }
+}
+
+/** The cell of a value; empty where a row has no such field. The script reads the kind and whether the text is whole. */
+export const cell = (value: string | undefined): Html => {
+  if (value === undefined) return html`<td></td>`
+  const kind = kindOf(value)
+  const isWhole = value.length <= maxCell
+  return html`<td data-kind="${kind}"${isWhole && kind !== "json" && html` data-value="${value}"`}>${lineOf(value)}</td>`
+}
+
+/** The cells of the fields that the service sets. */
+export const systemCells = ({ createdAt, id, updatedAt }: Row): Html =>
+  html`<td class="system"><code>${id}</code></td><td class="system">${timeHtml(timeText(createdAt))}</td><td class="system">${timeHtml(timeText(updatedAt))}</td>`

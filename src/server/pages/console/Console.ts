@@ -1,0 +1,159 @@
+import { Effect, Option } from "effect"
+import type { HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { Actor } from "../../../domain/Actor.ts"
+import { currentSession } from "../../accounts/browser/Cookies.ts"
+import { formProof, isFormProof, isOwnPage } from "../../accounts/browser/FormProof.ts"
+import { PersonLimit } from "../../accounts/browser/PersonLimit.ts"
+import { personOf, type FoundSession, type Sessions } from "../../accounts/browser/Sessions.ts"
+import { Capacity } from "../../capacity/Capacity.ts"
+import { Settings } from "../../config/Settings.ts"
+import { readForm } from "../../doors/Bodies.ts"
+import { html } from "../../doors/Html.ts"
+import type { Problem, Renderer } from "../../doors/RenderProblem.ts"
+import { route } from "../../doors/Routes.ts"
+import { refusalPage, RefusalPage, seeOther, signInPath } from "../PrivatePage.ts"
+import { accountMessage, accountResponse } from "./Frame.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Who is signed in at a browser. */
+export interface Person extends FoundSession {
+  readonly actor: Actor
+  /** What the forms of this session's pages hold. */
+  readonly proof: string
+}
+
+/** What a page or form of the account can fail with: what has a page of its own, and all that has words for people. */
+export type Failure = RefusalPage | Problem
+
+/** What the proof in the forms is for. */
+const purpose = "console"
+
+const foreignForm = () =>
+  refusalPage(
+    { code: "invalid_request", status: 403 },
+    accountMessage(
+      "Nothing was changed",
+      html`<p class="lead">This form came from another site, or from a page of an earlier sign-in. Go back, reload the page and send the form again.</p>`
+    )
+  )
+
+const signedOutForm = () =>
+  refusalPage(
+    { code: "unauthenticated", status: 401 },
+    accountMessage(
+      "You were signed out",
+      html`<p class="lead">Nothing was changed. <a href="/sign-in">Sign in again</a>, then repeat what you did.</p>`
+    )
+  )
+
+const wait = (seconds: number): string => (seconds === 1 ? "1 second" : `${seconds} seconds`)
+
+/** Says what is wrong in words for people; the page before still has what was typed. */
+const renderFailure: Renderer<Failure> = (failure, { request }) => {
+  if (failure instanceof RefusalPage) return accountResponse(failure.page, failure.status)
+  const { detail = "", retry_after, status } = failure
+  const again = request.method === "GET" ? request.url : undefined
+  if (status === 404) {
+    return accountResponse(
+      accountMessage("Not found", html`<p class="lead">${detail}</p><p><a href="/">Go to the front page</a>.</p>`),
+      status
+    )
+  }
+  if (status === 429) {
+    const page = accountMessage(
+      "Too many requests",
+      html`<p class="lead">${detail} Wait ${wait(retry_after ?? 1)}, then try again.</p>`
+    )
+    return accountResponse(page, status)
+  }
+  if (status === 503) {
+    const page = accountMessage(
+      "Service unavailable",
+      html`<p class="lead">The service can't do this right now, which usually takes only a few seconds. Nothing was changed.</p>
+${again !== undefined && html`<p class="actions"><a class="button primary" href="${again}">Try again</a></p>`}`
+    )
+    return accountResponse(page, status)
+  }
+  return accountResponse(
+    accountMessage(
+      "That did not work",
+      html`<p class="lead">${detail}</p><p>Nothing was changed. Go back to correct it.</p>`
+    ),
+    status
+  )
+}
+
+/**
+ * The pages and forms of an account. A page leads whoever is not signed in to the sign-in and back. A form changes something
+ * only for a signed-in person, from a page of this service, with the proof that this session's pages have.
+ */
+export const makeConsole = Effect.gen(function* () {
+  const settings = yield* Settings
+  const limit = yield* PersonLimit
+  const capacity = yield* Capacity
+  const context = yield* Effect.context<Sessions | Settings>()
+  const { limits } = settings
+
+  const signedIn = (request: Request) =>
+    Effect.map(Effect.provideContext(currentSession(request), context), (session) =>
+      Option.map(session, (found): Person => ({
+        ...found,
+        actor: personOf(found),
+        proof: formProof(found.token, purpose)
+      }))
+    )
+
+  /** A page or file at an address. */
+  const page = <R>(
+    path: `/${string}`,
+    show: (person: Person, request: Request) => Effect.Effect<Response, Failure, R>,
+    { isStreamed = false }: { readonly isStreamed?: boolean } = {}
+  ) => {
+    const answer = Effect.fnUntraced(function* (request: Request) {
+      const person = yield* signedIn(request)
+      if (Option.isNone(person)) return seeOther(signInPath(request.url))
+      yield* limit.spend(person.value.accountId, "read")
+      return yield* show(person.value, request)
+    })
+    return route({
+      method: "GET",
+      path,
+      isPersonal: true,
+      isStreamed,
+      render: renderFailure,
+      *handle(request) {
+        return yield* answer(request)
+      }
+    })
+  }
+
+  /** What a form that is sent to an address does. Its fields take at most so many bytes. */
+  const form = <R>(
+    path: `/${string}`,
+    act: (person: Person, fields: URLSearchParams, request: Request) => Effect.Effect<Response, Failure, R>,
+    { bytes = limits.authRequestBytes }: { readonly bytes?: number } = {}
+  ) => {
+    const answer = Effect.fnUntraced(function* (request: Request) {
+      if (!isOwnPage(request, settings.baseUrl)) return yield* foreignForm()
+      const person = yield* signedIn(request)
+      if (Option.isNone(person)) return yield* signedOutForm()
+      const { accountId, token } = person.value
+      yield* limit.spend(accountId, "write")
+      const fields = yield* readForm(request, bytes, { sender: { accountId, id: "person" }, capacity })
+      if (!isFormProof(token, purpose, fields.get("proof"))) return yield* foreignForm()
+      return yield* act(person.value, fields, request)
+    })
+    return route({
+      method: "POST",
+      path,
+      render: renderFailure,
+      *handle(request) {
+        return yield* answer(request)
+      }
+    })
+  }
+
+  return { page, form }
+})

@@ -1,0 +1,69 @@
+import { HttpServerResponse } from "effect/http"
+import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
+import { page } from "../Page.ts"
+import { privatePage } from "../PrivatePage.ts"
+
+/** The pages of the header. */
+export type Section = "/tables" | "/activity" | "/apps" | "/keys" | "/account"
+
+/** A page of the account, with the header of somebody who is signed in. */
+export const accountPage = (input: {
+  readonly title: string
+  /** The page of the header that it belongs to. */
+  readonly current?: Section
+  readonly main: HtmlValue
+  /** How much of the window it takes: text little, forms more, and data all of it. */
+  readonly width?: "narrow" | "wide" | "full"
+  readonly styles?: ReadonlyArray<string>
+}): Html => {
+  const { current, main, styles = [], title, width = "narrow" } = input
+  return page({
+    title,
+    robots: "noindex",
+    isSignedIn: true,
+    ...(current === undefined ? {} : { current }),
+    styles: ["account.css", ...styles],
+    scripts: ["console.js"],
+    main: html`<main class="${width === "full" ? "wide full" : width}">${main}</main>`
+  })
+}
+
+/** A page of the account that says one thing and what to do about it. */
+export const accountMessage = (title: string, body: Html): Html =>
+  accountPage({ title, main: html`<h1>${title}</h1>\n${body}` })
+
+/**
+ * The response with a page of the account. Unlike other private pages, it tells this service where its forms were sent from:
+ * without that, browsers leave out their origin.
+ */
+export const accountResponse = (page: Html, status = 200): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.setHeader(privatePage(page, status), "referrer-policy", "same-origin")
+
+const utc = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })
+
+/** A time of the wire as people read it; the page's script turns it into the browser's own time zone. */
+export const timeHtml = (timestamp: string): Html =>
+  html`<time datetime="${timestamp}">${utc.format(Date.parse(timestamp))} UTC</time>`
+
+/** What happened to the last form. */
+export const notice = (text: HtmlValue): Html | false =>
+  text !== undefined && text !== false && html`<p class="note" role="status">${text}</p>`
+
+/** A form's fault, which is announced. */
+export const fault = (text: string | undefined, id?: string): Html | false =>
+  text !== undefined && html`<p class="form-fault"${id !== undefined && html` id="${id}"`} role="alert">${text}</p>`
+
+/**
+ * A button that asks before it acts, without scripts too: it opens the question, and the form within has the button that
+ * acts.
+ */
+export const question = (input: {
+  readonly button: HtmlValue
+  readonly text: HtmlValue
+  readonly form: Html
+}): Html => html`<details class="question"><summary class="button">${input.button}</summary>
+<div class="card"><p>${input.text}</p>
+${input.form}</div></details>`
+
+/** What every form holds to show that one of the account's own pages made it for this session. */
+export const proofField = (proof: string): Html => html`<input type="hidden" name="proof" value="${proof}">`

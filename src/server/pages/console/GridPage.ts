@@ -1,0 +1,120 @@
+import { numberText, plural } from "../../../domain/Amounts.ts"
+import { shorten } from "../../../domain/json/JsonIssue.ts"
+import { parseSort } from "../../../domain/Query.ts"
+import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
+import { askQuery, comparisons, comparisonsOf, withoutComparison, type Ask } from "./Ask.ts"
+import { cell, lineOf, systemCells, type Cells } from "./Cells.ts"
+import { accountPage, fault, notice, proofField } from "./Frame.ts"
+import { copyAs } from "./CopyAs.ts"
+
+const systemColumns = [
+  ["id", "id"],
+  ["created_at", "created"],
+  ["updated_at", "updated"]
+] as const
+
+/** The head of a column: its link sorts upwards, then downwards, then no more. */
+const head = (path: string, ask: Ask, field: string, label: string, style?: "system"): Html => {
+  const sort = ask.sort === undefined ? undefined : parseSort(ask.sort)
+  const isSorted = sort?.field === field
+  // A field whose name begins with - is only told from a descending sort by one more.
+  const upwards = field.startsWith("-") ? undefined : field
+  const next = !isSorted ? (upwards ?? `-${field}`) : sort.descending ? undefined : `-${field}`
+  const direction = isSorted ? (sort.descending ? "descending" : "ascending") : undefined
+  const mark = direction === undefined ? "" : direction === "ascending" ? " ↑" : " ↓"
+  return html`<th scope="col" data-field="${field}"${direction !== undefined && html` aria-sort="${direction}"`}${style && html` class="${style}"`}><a href="${path}${askQuery({ ...ask, sort: next, cursor: undefined })}">${shorten(label, 60)}${mark}</a></th>`
+}
+
+const said = new Map<string, string>(comparisons)
+
+const chips = (path: string, ask: Ask): Html | false => {
+  const all = comparisonsOf(ask.filter)
+  const without = (changed: Partial<Ask>) => path + askQuery({ ...ask, cursor: undefined, ...changed })
+  return (
+    (all.length > 0 || ask.search !== undefined) &&
+    html`<ul class="chips" aria-label="Filters">${ask.search !== undefined && html`<li class="chip"><span>has <strong>${shorten(ask.search, 60)}</strong></span><a href="${without({ search: undefined })}">Remove<span class="visually-hidden"> the search</span></a></li>`}${all.map(
+      (one) =>
+        html`<li class="chip"><span><strong>${shorten(one.field, 60)}</strong> ${said.get(one.operator) ?? one.operator} ${lineOf(one.value, 60)}</span><a href="${without({ filter: withoutComparison(ask.filter, one) })}">Remove<span class="visually-hidden"> the filter on ${one.field}</span></a></li>`
+    )}</ul>`
+  )
+}
+
+const hidden = (name: string, value: string | undefined): Html | false =>
+  value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`
+
+const searchForm = (
+  path: string,
+  ask: Ask
+): Html => html`<form class="filter" method="get" action="${path}" role="search">
+${hidden("filter", ask.filter)}${hidden("sort", ask.sort)}
+<div><label for="search">Search</label><input id="search" name="search" type="search" value="${ask.search ?? ""}" maxlength="200"></div>
+<button type="submit">Search</button>
+</form>`
+
+const filterForm = (
+  path: string,
+  ask: Ask,
+  columns: ReadonlyArray<string>
+): Html => html`<form class="filter" method="get" action="${path}">
+${hidden("filter", ask.filter)}${hidden("search", ask.search)}${hidden("sort", ask.sort)}
+<div><label for="filter-field">Field</label><input id="filter-field" name="field" list="filter-fields" required autocomplete="off" autocapitalize="none" spellcheck="false"></div>
+<div><label for="filter-operator">Comparison</label><select id="filter-operator" name="operator">${comparisons.map(([operator, words]) => html`<option value="${operator}">${words}</option>`)}</select></div>
+<div><label for="filter-value">Value</label><input id="filter-value" name="value" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="text, 12, true"></div>
+<button type="submit">Filter</button>
+<datalist id="filter-fields">${columns.map((name) => html`<option value="${name}"></option>`)}</datalist>
+</form>`
+
+const rowOf = (path: string, columns: ReadonlyArray<string>, { row, values }: Cells["rows"][number]): Html => {
+  const first = columns[0]
+  const lead = first === undefined ? undefined : values.get(first)
+  const name = lead === undefined ? html`<span class="muted">${row.id.slice(0, 8)}</span>` : lineOf(lead, 80)
+  return html`<tr data-id="${row.id}"><td class="pick"><label><input type="checkbox" name="id" value="${row.id}"><span class="visually-hidden">Select ${row.id.slice(-12)}</span></label></td><th scope="row"><a href="${path}/${row.id}">${name}</a></th>${columns.slice(1).map((column) => cell(values.get(column)))}${systemCells(row)}</tr>\n`
+}
+
+/** A table's rows, a page at a time. */
+export const gridPage = (input: {
+  readonly table: string
+  readonly ask: Ask
+  readonly cells: Cells
+  /** How many rows match. */
+  readonly count: number
+  readonly nextCursor: string | undefined
+  /** Why there is no way on although there are more rows. */
+  readonly note: string | undefined
+  readonly proof: string
+  readonly baseUrl: string
+  readonly result: HtmlValue
+  readonly problem: string | undefined
+}): Html => {
+  const { ask, cells, count, nextCursor, note, problem, proof, result, table } = input
+  const path = `/tables/${table}`
+  const { columns, rows } = cells
+  const isFiltered = ask.filter !== undefined || ask.search !== undefined
+  return accountPage({
+    title: table,
+    current: "/tables",
+    width: "full",
+    styles: ["console.css", "grid.css"],
+    main: html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a></p>
+<h1>${table}</h1>
+<p class="muted">${plural(count, "row")}${isFiltered && (count === 1 ? " matches" : " match")}${cells.hidden > 0 && html` · ${plural(cells.hidden, "more field")} on the rows’ own pages`}</p></div>
+<div class="console-actions"><a class="button primary" href="${path}/_add">Add a row</a>
+<details class="menu"><summary class="button">Export</summary><ul class="card"><li><a href="${path}/_export?format=json" download>JSON, all rows</a></li><li><a href="${path}/_export?format=csv" download>CSV, all rows</a></li></ul></details>
+${copyAs(table, ask, input.baseUrl)}</div></header>
+${notice(result)}${fault(problem)}
+<div class="console-bar">${searchForm(path, ask)}${filterForm(path, ask, [...columns, ...systemColumns.map(([name]) => name)])}${chips(path, ask)}</div>
+${
+  rows.length === 0
+    ? html`<p class="empty">${isFiltered ? html`No rows match. <a href="${path}">Show all rows</a>.` : "This page of the table has no rows."}</p>`
+    : html`<form method="post" action="${path}/_selected" data-grid data-proof="${proof}" data-path="${path}" data-filter="${ask.filter ?? "{}"}"${ask.sort !== undefined && html` data-sort="${ask.sort}"`}>
+${proofField(proof)}
+<div class="selection"><button type="submit" name="do" value="delete">Delete selected…</button><button type="submit" name="do" value="set">Set a field…</button></div>
+<div class="grid-frame" tabindex="0" role="region" aria-label="Rows of ${table}"><table class="grid">
+<thead><tr><th class="pick"><span class="visually-hidden">Selection</span></th>${columns.length === 0 ? html`<th scope="col">row</th>` : columns.map((name) => head(path, ask, name, name))}${systemColumns.map(([name, label]) => head(path, ask, name, label, "system"))}</tr></thead>
+<tbody>
+${rows.map((row) => rowOf(path, columns, row))}</tbody></table></div>
+</form>`
+}
+<nav class="pages" aria-label="Pages"><ul>${ask.cursor !== undefined && html`<li><a href="${path}${askQuery({ ...ask, cursor: undefined })}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${path}${askQuery({ ...ask, cursor: nextCursor })}" rel="next">Next ${numberText(100)} rows</a></li>`}</ul>${note !== undefined && html`<p class="muted small">${note}</p>`}</nav>`
+  })
+}

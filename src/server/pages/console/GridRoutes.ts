@@ -1,0 +1,198 @@
+import { Effect, Layer, Result } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { plural } from "../../../domain/Amounts.ts"
+import type { Actor } from "../../../domain/Actor.ts"
+import { JsonText, print } from "../../../domain/json/JsonText.ts"
+import { defaultQueryLimit } from "../../../domain/Limits.ts"
+import { invalid, NotFound } from "../../../domain/Problem.ts"
+import { isTableName } from "../../../domain/Query.ts"
+import { cursorAfter, noCursor } from "../../../domain/query/Cursor.ts"
+import { isRowId } from "../../../domain/Row.ts"
+import { objectOf } from "../../../domain/RowMerge.ts"
+import { inTurns } from "../../../domain/Turns.ts"
+import { Settings } from "../../config/Settings.ts"
+import { html } from "../../doors/Html.ts"
+import { attachment } from "../../links/LinkDownload.ts"
+import { readCursor } from "../../tables/Pages.ts"
+import { Rows } from "../../tables/Rows.ts"
+import { Tables } from "../../tables/Tables.ts"
+import { makeExportAnswer } from "../../tables/TablesHttp.ts"
+import { Writes, type BatchOperation } from "../../tables/Writes.ts"
+import { seeOther } from "../PrivatePage.ts"
+import { askOf, askQuery, readAsk, withComparison } from "./Ask.ts"
+import { cellsOf } from "./Cells.ts"
+import { makeConsole } from "./Console.ts"
+import { csvOf } from "./Csv.ts"
+import { accountResponse } from "./Frame.ts"
+import { gridPage } from "./GridPage.ts"
+import { valueOf } from "./RowForm.ts"
+import { selectionPage } from "./SelectionPage.ts"
+import type { Kind } from "./Cells.ts"
+
+/** The table that an address names. What can't be a table is nowhere. */
+export const tableOf = Effect.flatMap(HttpRouter.params, ({ table = "" }) =>
+  isTableName(table) ? Effect.succeed(table) : Effect.fail(noSuchTable(table))
+)
+
+export const noSuchTable = (table: string): NotFound =>
+  new NotFound({ detail: `You have no table ${table.slice(0, 64)}. Adding its first row creates it.` })
+
+/** More rows than a table can have. */
+const everyRow = 1_000_000_000
+
+/** The ids of the rows that a form names. */
+const idsOf = (fields: URLSearchParams): ReadonlyArray<string> => [...new Set(fields.getAll("id"))].filter(isRowId)
+
+/** The pages of a table's rows, and what is done to several of them. */
+export const GridRoutes = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const rows = yield* Rows
+    const tables = yield* Tables
+    const writes = yield* Writes
+    const { baseUrl, limits } = yield* Settings
+    const console = yield* makeConsole
+    const exportAnswer = yield* makeExportAnswer
+
+    const isListed = (actor: Actor, table: string) => Effect.map(tables.names(actor), (names) => names.includes(table))
+
+    yield* console.page(
+      "/tables/:table",
+      Effect.fnUntraced(function* ({ actor, proof }, { url }) {
+        const table = yield* tableOf
+        const { ask, query } = askOf(url)
+        const path = `/tables/${table}`
+        const field = query.get("field")
+        if (field !== null && field !== "") {
+          const comparison = { field, operator: query.get("operator") ?? "eq", typed: query.get("value") ?? "" }
+          return seeOther(
+            path + askQuery({ ...ask, filter: withComparison(ask.filter, comparison), cursor: undefined })
+          )
+        }
+        const read = readAsk(ask)
+        const asked = Result.getOrElse(read, () => ({ filter: undefined, sort: undefined }))
+        const bound = { table, filter: ask.filter, search: ask.search, sort: ask.sort }
+        const after = Result.isFailure(read) ? undefined : yield* readCursor(ask.cursor, bound)
+        const shown = Effect.gen(function* () {
+          const found = yield* rows.select(actor, table, { ...asked, limit: defaultQueryLimit, after })
+          const cells = yield* inTurns(cellsOf(found.rows))
+          const nextCursor = found.hasMore ? cursorAfter(bound, found.rows, after) : undefined
+          return {
+            cells,
+            nextCursor,
+            note: found.hasMore && nextCursor === undefined ? noCursor : undefined,
+            count: yield* rows.matched(actor, table, asked.filter)
+          }
+        })
+        const { cells, count, nextCursor, note } = yield* Effect.scoped(shown)
+        if (count === 0 && asked.filter === undefined && !(yield* isListed(actor, table))) {
+          return yield* noSuchTable(table)
+        }
+        const page = gridPage({
+          table,
+          ask,
+          cells,
+          count,
+          nextCursor,
+          note,
+          proof,
+          baseUrl,
+          result: resultOf(path, query),
+          problem: Result.isFailure(read) ? read.failure : undefined
+        })
+        return accountResponse(page)
+      })
+    )
+
+    yield* console.page(
+      "/tables/:table/_export",
+      Effect.fnUntraced(function* ({ actor }, { url }) {
+        const table = yield* tableOf
+        if (!(yield* isListed(actor, table))) return yield* noSuchTable(table)
+        if (askOf(url).query.get("format") !== "csv") {
+          const only: Actor = { ...actor, access: { ...actor.access, tables: [table] } }
+          return HttpServerResponse.setHeader(
+            yield* exportAnswer(only),
+            "content-disposition",
+            attachment(`${table}.json`)
+          )
+        }
+        const csv = Effect.gen(function* () {
+          const found = yield* rows.select(actor, table, { filter: undefined, sort: undefined, limit: everyRow })
+          return yield* inTurns(csvOf(found.rows))
+        })
+        const text = yield* Effect.scoped(csv)
+        if (text === undefined) {
+          return yield* invalid("format", "can't be csv: the rows have too many different fields. Export them as JSON")
+        }
+        return HttpServerResponse.text(text, {
+          contentType: "text/csv; charset=utf-8",
+          headers: { "content-disposition": attachment(`${table}.csv`) }
+        })
+      }),
+      { isStreamed: true }
+    )
+
+    /** Several operations in as few batches as fit. Each batch is done whole or not at all. */
+    const inBatches = Effect.fnUntraced(function* (
+      actor: Actor,
+      table: string,
+      operations: ReadonlyArray<BatchOperation>
+    ) {
+      for (let from = 0; from < operations.length; from += limits.batchOperations) {
+        yield* writes.batch(actor, { table }, operations.slice(from, from + limits.batchOperations))
+      }
+    })
+
+    yield* console.form(
+      "/tables/:table/_selected",
+      Effect.fnUntraced(function* ({ actor, proof }, fields) {
+        const table = yield* tableOf
+        const path = `/tables/${table}`
+        const ids = idsOf(fields)
+        if (ids.length === 0) return seeOther(`${path}?none=1`)
+        const action = fields.get("do")
+        const isSet = action === "set" || action === "set-now"
+        const ask = (problem?: string) =>
+          accountResponse(
+            selectionPage({ table, ids, action: isSet ? "set" : "delete", proof, fields, problem }),
+            problem === undefined ? 200 : 400
+          )
+        if (action === "delete-now") {
+          const operations = ids.map(
+            (id) => ({ action: "delete", filter: JsonText.trusted(`{"id":"${id}"}`) }) as const
+          )
+          yield* inBatches(actor, table, operations)
+          return seeOther(
+            `${path}?deleted=${ids.length}${ids.length <= 3 ? ids.map((id) => `&row=${id}`).join("") : ""}`
+          )
+        }
+        if (action !== "set-now") return ask()
+        const name = fields.get("field") ?? ""
+        const value = valueOf((fields.get("type") ?? "text") as Kind, fields.get("value") ?? "")
+        if (name === "") return ask("Name the field.")
+        if (Result.isFailure(value)) return ask(value.failure)
+        const patch = objectOf([{ rawName: print(name), value: value.success }])
+        yield* inBatches(
+          actor,
+          table,
+          ids.map((id) => ({ action: "update_row", id, patch }) as const)
+        )
+        return seeOther(`${path}?changed=${ids.length}`)
+      })
+    )
+  })
+)
+
+/** What the page says of the last form, by its query. */
+const resultOf = (path: string, query: URLSearchParams) => {
+  const count = (name: string) => {
+    const text = query.get(name)
+    return text !== null && /^\d{1,4}$/.test(text) ? Number(text) : undefined
+  }
+  const [changed, deleted] = [count("changed"), count("deleted")]
+  if (query.has("none")) return "Select rows first."
+  if (changed !== undefined) return `${plural(changed, "row")} changed.`
+  if (deleted === undefined) return undefined
+  const gone = query.getAll("row").filter(isRowId).slice(0, 3)
+  return html`${plural(deleted, "row")} deleted.${gone.map((id, nth) => html` <a href="${path}/${id}">Bring ${gone.length > 1 ? `row ${nth + 1}` : "it"} back</a>`)}`
+}

@@ -1,0 +1,104 @@
+import { Effect, Layer, Option, Result } from "effect"
+import { defaultQueryLimit } from "../../../domain/Limits.ts"
+import { rowOf } from "../../../domain/Row.ts"
+import { checkRow } from "../../../domain/TypedRow.ts"
+import { inTurns } from "../../../domain/Turns.ts"
+import { Settings } from "../../config/Settings.ts"
+import { Rows } from "../../tables/Rows.ts"
+import { Writes } from "../../tables/Writes.ts"
+import type { WriteResult } from "../../tables/engine/Evaluation.ts"
+import { seeOther } from "../PrivatePage.ts"
+import { cellsOf, kindOf } from "./Cells.ts"
+import { makeConsole } from "./Console.ts"
+import { accountResponse } from "./Frame.ts"
+import { tableOf } from "./GridRoutes.ts"
+import { newRowPage } from "./NewRowPage.ts"
+import { readFields } from "./RowForm.ts"
+import { noSuchRow, placeOf } from "./RowRoutes.ts"
+import { rowFormBytes } from "./TablesRoutes.ts"
+
+/** The id of the row that was added. */
+const idOf = ({ body }: WriteResult): string => rowOf(body).id
+
+/** The form for a new row, and the copy of one. */
+export const NewRowRoutes = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const rows = yield* Rows
+    const writes = yield* Writes
+    const { limits } = yield* Settings
+    const console = yield* makeConsole
+
+    yield* console.page(
+      "/tables/:table/_add",
+      Effect.fnUntraced(function* ({ actor, proof }, { url }) {
+        const table = yield* tableOf
+        const asJson = new URLSearchParams(url.split("?")[1]).get("view") === "json"
+        const sample = Effect.gen(function* () {
+          const found = yield* rows.select(actor, table, {
+            filter: undefined,
+            sort: undefined,
+            limit: defaultQueryLimit
+          })
+          return yield* inTurns(cellsOf(found.rows))
+        })
+        const { columns, rows: others } = yield* Effect.scoped(sample)
+        const suggested = columns.map((name) => {
+          const value = others.find(({ values }) => values.has(name))?.values.get(name)
+          return [name, kindOf(value ?? '""')] as const
+        })
+        return accountResponse(newRowPage({ table, proof, suggested, asJson }))
+      })
+    )
+
+    yield* console.form(
+      "/tables/:table/_add",
+      Effect.fnUntraced(function* ({ actor, proof }, fields) {
+        const table = yield* tableOf
+        const json = fields.get("row")
+        const names = fields.getAll("suggested")
+        const again = (problem: string, faults: ReadonlyMap<number, string> = new Map()) =>
+          accountResponse(
+            newRowPage({
+              table,
+              proof,
+              suggested: names.map((name) => [name, "text"] as const),
+              asJson: json !== null,
+              problem,
+              typed: { fields, faults },
+              typedJson: json ?? undefined
+            }),
+            400
+          )
+        const read =
+          json === null
+            ? Result.mapError(readFields(fields, []), (faults) => ({ faults, problem: "The row was not added." }))
+            : Result.mapError(checkRow(json, limits.rowBytes), (problem) => ({
+                faults: new Map<number, string>(),
+                problem
+              }))
+        if (Result.isFailure(read)) return again(read.failure.problem, read.failure.faults)
+        const added = yield* Effect.result(
+          writes.write(actor, { table }, { action: "add", row: read.success, rowPath: "" })
+        )
+        if (Result.isFailure(added)) {
+          const { failure } = added
+          return failure.status === 503 ? yield* failure : again(failure.detail ?? "The row could not be added.")
+        }
+        return seeOther(`/tables/${table}/${idOf(added.success)}?done=added`)
+      }),
+      { bytes: rowFormBytes(limits) }
+    )
+
+    yield* console.form(
+      "/tables/:table/:id/_duplicate",
+      Effect.fnUntraced(function* ({ actor }) {
+        const { id, table } = yield* placeOf
+        const found = yield* rows.find(actor, table, id)
+        if (Option.isNone(found)) return yield* noSuchRow(table)
+        const { data } = found.value
+        const added = yield* writes.write(actor, { table }, { action: "add", row: data, rowPath: "" })
+        return seeOther(`/tables/${table}/${idOf(added)}?done=added`)
+      })
+    )
+  })
+)

@@ -1,0 +1,194 @@
+import { Result } from "effect"
+import { print, type JsonText } from "../../../domain/json/JsonText.ts"
+import { decodeString } from "../../../domain/json/Lexemes.ts"
+import type { Member } from "../../../domain/json/Members.ts"
+import { scan } from "../../../domain/json/ParseEnvelope.ts"
+import { withLineFeeds, withStoredEndings } from "../../../domain/LineEndings.ts"
+import { systemFields } from "../../../domain/Row.ts"
+import { objectOf } from "../../../domain/RowMerge.ts"
+import { html, type Html } from "../../doors/Html.ts"
+import { kindOf, lineOf, type Kind } from "./Cells.ts"
+
+/** A form has controls for this many fields; of a row with more, the JSON is edited. */
+export const mostFields = 100
+
+/** How many empty lines a form has for new fields. */
+const freshLines = 2
+
+/** A value that is longer has a page of its own. */
+const longestControl = 2000
+
+/** What is sent back for a text: browsers send every line ending as CR LF, and HTML has neither NUL nor half a surrogate. */
+const asSent = (text: string): string => withLineFeeds(text.toWellFormed().replaceAll("\0", "\ufffd"))
+
+/** Whether a text comes back from a form as it is, but for its line endings. */
+export const survivesForms = (text: string): boolean => withLineFeeds(text) === asSent(text)
+
+/** Whether a stored field has controls in the form; others stay as they are. A name has a control of one line. */
+const isEditable = ({ name, value }: Member): boolean =>
+  value.length <= longestControl &&
+  name === asSent(name) &&
+  !name.includes("\n") &&
+  (kindOf(value) !== "text" || survivesForms(decodeString(value)))
+
+/** What the control of a stored value shows. */
+const shownOf = (value: string): string => {
+  const kind = kindOf(value)
+  return kind === "text" ? decodeString(value) : kind === "null" ? "" : value
+}
+
+const kinds: ReadonlyArray<readonly [Kind, string]> = [
+  ["text", "Text"],
+  ["number", "Number"],
+  ["boolean", "True or false"],
+  ["null", "Null"],
+  ["json", "JSON"]
+]
+
+interface Line {
+  readonly index: number
+  readonly name: string
+  readonly kind: Kind
+  readonly shown: string
+  readonly isRemoved: boolean
+  readonly fault: string | undefined
+}
+
+const typeSelect = ({ index, kind, name }: Line): Html =>
+  html`<select name="type_${index}" aria-label="Type of ${name === "" ? "the new field" : name}">${kinds.map(
+    ([value, label]) => html`<option value="${value}"${value === kind && " selected"}>${label}</option>`
+  )}</select>`
+
+const valueControl = ({ fault, index, kind, name, shown }: Line): Html => {
+  const label = html` aria-label="Value of ${name === "" ? "the new field" : name}"${fault !== undefined && html` aria-invalid="true" aria-describedby="fault-${index}"`}`
+  const isLong = shown.includes("\n") || shown.includes("\r") || shown.length > 80
+  // HTML drops a line feed at the beginning of the element.
+  if (isLong || kind === "json") {
+    return html`<textarea name="value_${index}" rows="${Math.min(8, Math.max(2, Math.ceil(shown.length / 60)))}"${label}>\n${shown}</textarea>`
+  }
+  return html`<input name="value_${index}" value="${shown}" autocomplete="off" autocapitalize="none" spellcheck="false"${label}>`
+}
+
+const faultLine = ({ fault, index }: Line) =>
+  fault !== undefined && html`<p class="form-fault" id="fault-${index}" role="alert">${fault}</p>`
+
+const storedLine = (line: Line, member: Member, textPath: string): Html => {
+  const { name, value } = member
+  const { index } = line
+  if (!isEditable(member)) {
+    const kind = kindOf(value)
+    const where =
+      kind === "text"
+        ? html`<a href="${textPath}?field=${encodeURIComponent(name)}">Open the text</a>`
+        : html`<span class="muted">Edit it as JSON</span>`
+    return html`<tr><th scope="row">${name}</th><td class="muted">${kinds.find(([one]) => one === kind)?.[1]}</td><td>${lineOf(value, 300)}<br>${where}<input type="hidden" name="keep_${index}" value="1"></td><td></td></tr>\n`
+  }
+  return html`<tr><th scope="row"><input name="name_${index}" value="${line.name}" aria-label="Name of ${name}" autocomplete="off" autocapitalize="none" spellcheck="false"></th><td>${typeSelect(line)}</td><td>${valueControl(line)}${faultLine(line)}</td><td><label class="check"><input type="checkbox" name="remove_${index}" value="1"${line.isRemoved && " checked"}>Remove<span class="visually-hidden"> ${name}</span></label></td></tr>\n`
+}
+
+const freshLine = (line: Line): Html =>
+  html`<tr><th scope="row"><input name="name_${line.index}" value="${line.name}" placeholder="New field" aria-label="Name of a new field" autocomplete="off" autocapitalize="none" spellcheck="false"></th><td>${typeSelect(line)}</td><td>${valueControl(line)}${faultLine(line)}</td><td></td></tr>\n`
+
+/** What was typed into a form that could not be read, and what is wrong with it, by the numbers of its lines. */
+export interface Typed {
+  readonly fields: URLSearchParams
+  readonly faults: ReadonlyMap<number, string>
+}
+
+const kindIn = (text: string | null): Kind | undefined => kinds.find(([kind]) => kind === text)?.[0]
+
+/** The lines of a form: one for each stored field, or each name to fill in, and empty ones for new fields. */
+export const formLines = (input: {
+  readonly stored: ReadonlyArray<Member>
+  /** Names of fields to fill in, with the kind that they have in other rows. */
+  readonly suggested?: ReadonlyArray<readonly [name: string, kind: Kind]>
+  readonly textPath?: string
+  readonly typed?: Typed | undefined
+}): Html => {
+  const { stored, suggested = [], textPath = "", typed } = input
+  const line = (index: number, name: string, kind: Kind, shown: string): Line => ({
+    index,
+    name: typed?.fields.get(`name_${index}`) ?? name,
+    kind: kindIn(typed?.fields.get(`type_${index}`) ?? null) ?? kind,
+    shown: typed?.fields.get(`value_${index}`) ?? shown,
+    isRemoved: typed?.fields.has(`remove_${index}`) === true,
+    fault: typed?.faults.get(index)
+  })
+  const known = stored.map((member, index) =>
+    storedLine(line(index, member.name, kindOf(member.value), shownOf(member.value)), member, textPath)
+  )
+  const fresh = [...suggested, ...Array.from({ length: freshLines }, () => ["", "text"] as const)].map(
+    ([name, kind], nth) => freshLine(line(stored.length + nth, name, kind, ""))
+  )
+  return html`<div class="fields-frame"><table class="fields">
+<thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Value</th><th scope="col"><span class="visually-hidden">Remove</span></th></tr></thead>
+<tbody>
+${known}${fresh}</tbody></table></div>`
+}
+
+const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+
+/** The JSON of a typed value, or what is wrong with it. `before` is the stored text that was edited. */
+export const valueOf = (kind: Kind, typed: string, before?: string): Result.Result<string, string> => {
+  switch (kind) {
+    case "text":
+      return Result.succeed(
+        print(before === undefined ? withLineFeeds(typed) : withStoredEndings(before, withLineFeeds(typed)))
+      )
+    case "number":
+      return number.test(typed.trim())
+        ? Result.succeed(typed.trim())
+        : Result.fail("Enter a number such as 12, -0.5 or 1e6.")
+    case "boolean":
+      return /^(?:true|false)$/.test(typed.trim()) ? Result.succeed(typed.trim()) : Result.fail("Enter true or false.")
+    case "null":
+      return Result.succeed("null")
+    case "json": {
+      const { issue, value } = scan(typed)
+      return issue === undefined ? Result.succeed(value.text) : Result.fail(issue.message)
+    }
+  }
+}
+
+/** Whether a control was sent back as it was shown. */
+const isUntouched = ({ name, value }: Member, fields: URLSearchParams, index: number): boolean =>
+  fields.get(`name_${index}`) === name &&
+  fields.get(`type_${index}`) === kindOf(value) &&
+  (kindOf(value) === "null" || withLineFeeds(fields.get(`value_${index}`) ?? "") === asSent(shownOf(value)))
+
+/**
+ * The row that a form makes of the stored fields. What was not touched keeps every byte, escapes and digits included. The
+ * failure says what is wrong with which line.
+ */
+export const readFields = (
+  fields: URLSearchParams,
+  stored: ReadonlyArray<Member>
+): Result.Result<JsonText, ReadonlyMap<number, string>> => {
+  const faults = new Map<number, string>()
+  const made: Array<Pick<Member, "name" | "rawName" | "value">> = []
+  const take = (index: number, before: Member | undefined): void => {
+    const name = fields.get(`name_${index}`) ?? ""
+    const text = before !== undefined && kindOf(before.value) === "text" ? decodeString(before.value) : undefined
+    const value = valueOf(kindIn(fields.get(`type_${index}`)) ?? "text", fields.get(`value_${index}`) ?? "", text)
+    if (Result.isFailure(value)) return void faults.set(index, value.failure)
+    if (name === "") return void faults.set(index, "Name the field, or remove it.")
+    if (systemFields.has(name)) return void faults.set(index, `${name} is set by the service. Use another name.`)
+    if (made.some((other) => other.name === name)) return void faults.set(index, `There is another field ${name}.`)
+    made.push({ name, rawName: before?.name === name ? before.rawName : print(name), value: value.success })
+  }
+  for (const [index, member] of stored.entries()) {
+    if (fields.has(`remove_${index}`)) continue
+    if (!isEditable(member) || isUntouched(member, fields, index)) made.push(member)
+    else take(index, member)
+  }
+  for (let index = stored.length; fields.has(`value_${index}`) && index < stored.length + mostFields; index++) {
+    const isBlank = fields.get(`value_${index}`) === "" && fields.get(`type_${index}`) !== "null"
+    // A suggested field that was left blank is not wanted.
+    if (isBlank || fields.get(`name_${index}`) === "") {
+      if (!isBlank) faults.set(index, "Name the field, or clear its value.")
+      continue
+    }
+    take(index, undefined)
+  }
+  return faults.size > 0 ? Result.fail(faults) : Result.succeed(objectOf(made))
+}

@@ -1,0 +1,210 @@
+import { Effect } from "effect"
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync
+} from "node:fs"
+import { tmpdir, userInfo } from "node:os"
+import { basename, dirname, join } from "node:path"
+import { attempt } from "./EmbeddedProcess.ts"
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
+
+/**
+ * Opens a file that another user can write, from a process that may be root: refuses symbolic links, hard links to other
+ * files, and pipes, which would block the process.
+ */
+const withRegularFile = <A>(file: string, flags: number, use: (descriptor: number) => A): A => {
+  const descriptor = openSync(file, flags | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    const found = fstatSync(descriptor)
+    if (!found.isFile() || found.nlink !== 1) throw new Error(`${file} is not a regular file with a single name`)
+    return use(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Reads a file that another user can write. */
+export const readForeign = (file: string): string =>
+  withRegularFile(file, O_RDONLY, (descriptor) => readFileSync(descriptor, "utf8"))
+
+/** Changes the text of a file that another user can write. A process that is killed meanwhile doesn't leave it empty. */
+export const changeForeign = (file: string, change: (text: string) => string): void =>
+  withRegularFile(file, O_RDWR, (descriptor) => {
+    const text = change(readFileSync(descriptor, "utf8"))
+    ftruncateSync(descriptor, writeSync(descriptor, text, 0))
+  })
+
+/** The user that the database's programs run as. */
+export interface Owner {
+  /** Options for `spawn`; empty when the programs run as this process's own user. */
+  readonly credentials: { readonly uid?: number; readonly gid?: number }
+  /** The user is `nobody`, whom other programs may run as, too. */
+  readonly isShared: boolean
+  /** Whether the owner can enter a path and every folder above it. */
+  readonly reaches: (path: string) => boolean
+  /** Hands a file or folder to the owner. */
+  readonly take: (path: string) => void
+  /** Lets the owner write into a folder that this process still owns, so that no other user can replace it. */
+  readonly lend: (folder: string) => void
+}
+
+/** The system user that the database runs as under root, if it exists. */
+export const userName = "agent-memory"
+
+const nobody = 65534
+
+interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+const ownUser = (): User | undefined => {
+  try {
+    const line = readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .find((entry) => entry.startsWith(`${userName}:`))
+    const [uid, gid] = (line ?? "").split(":").slice(2, 4).map(Number)
+    return uid !== undefined && gid !== undefined && uid > 0 ? { uid, gid } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const userOf = (cluster: string): User | undefined => {
+  const found = lstatSync(cluster, { throwIfNoEntry: false })
+  return found === undefined || found.uid === 0 ? undefined : found
+}
+
+const mayEnter = (folder: string, user: User): boolean => {
+  const { gid, mode, uid } = statSync(folder)
+  const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001
+  return (mode & bit) !== 0
+}
+
+const reachesAs = (path: string, user: User): boolean => {
+  for (let folder = realpathSync(path); ; folder = dirname(folder)) {
+    if (!mayEnter(folder, user)) return false
+    if (folder === dirname(folder)) return true
+  }
+}
+
+const self: Owner = { credentials: {}, isShared: false, reaches: () => true, take: () => {}, lend: () => {} }
+
+const unprivileged = ({ gid, uid }: User): Owner => ({
+  credentials: { uid, gid },
+  isShared: uid === nobody,
+  reaches: (path) => reachesAs(path, { uid, gid }),
+  take: (path) => chownSync(path, uid, gid),
+  lend: (folder) => {
+    chownSync(folder, 0, gid)
+    chmodSync(folder, 0o770)
+  }
+})
+
+/**
+ * PostgreSQL refuses to run as root. Under root its programs run as the cluster's owner; for a new cluster, as the system
+ * user `agent-memory` if it exists, and as `nobody` otherwise.
+ */
+export const currentOwner = (cluster?: string): Owner => {
+  if (process.getuid?.() !== 0) return self
+  const existing = cluster === undefined ? undefined : userOf(cluster)
+  return unprivileged(existing ?? ownUser() ?? { uid: nobody, gid: nobody })
+}
+
+/** Lets the owner pass through a folder of this service, without letting other users list it. */
+export const letThrough = (owner: Owner, folder: string) =>
+  owner === self
+    ? Effect.void
+    : attempt(`change the mode of ${folder}`, () => chmodSync(folder, statSync(folder).mode | 0o011))
+
+/** Part of the socket's name only: no port is opened. */
+export const port = 5432
+
+/** The server's socket in its folder. */
+export const socketIn = (folder: string): string => join(folder, `.s.PGSQL.${port}`)
+
+/** In characters: a socket's whole path must fit into 103 bytes on macOS and 107 on Linux. */
+const longestFolder = 75
+
+/** The folder for temporary files that the database's user must reach. */
+export const temporaryFolder = (owner: Owner): string => {
+  const preferred = tmpdir()
+  return preferred.length <= longestFolder && owner.reaches(preferred) ? preferred : "/tmp"
+}
+
+const folderName = "agent-memory-"
+const isFolderName = (name: string): boolean =>
+  name.startsWith(folderName) && /^[A-Za-z0-9]{6}$/.test(name.slice(folderName.length))
+
+/** Only this process's user can write this note; PostgreSQL's own file can be written by every process of its user. */
+const noteOf = (home: string): string => join(home, "socket-folder")
+
+/** Creates a private folder for the server's socket and notes it in the data directory. Access to it is access to the database. */
+export const makeSocketFolder = (owner: Owner, home: string) =>
+  attempt("create a folder for the database's socket", () => {
+    const folder = mkdtempSync(join(realpathSync(temporaryFolder(owner)), folderName))
+    owner.lend(folder)
+    rmSync(noteOf(home), { force: true })
+    writeFileSync(noteOf(home), folder, { mode: 0o600, flag: "wx" })
+    return folder
+  })
+
+const isOwn = (path: string, home: string): boolean => {
+  const uid = lstatSync(path, { throwIfNoEntry: false })?.uid
+  return uid !== undefined && (uid === process.getuid?.() || uid === lstatSync(home).uid)
+}
+
+/** The socket folder that the last server on a data directory noted, if any. */
+export const notedSocketFolder = (home: string): string | undefined => {
+  try {
+    const note = noteOf(home)
+    return isOwn(note, home) ? readForeign(note) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Removes a folder that {@link makeSocketFolder} made, with what PostgreSQL left in it. A path that is not a real folder of
+ * this process's user, directly under the temporary folder and with the expected name, is left alone.
+ */
+export const removeSocketFolder = (owner: Owner, folder: string) =>
+  Effect.sync(() => {
+    const found = lstatSync(folder, { throwIfNoEntry: false })
+    const isMade = isFolderName(basename(folder)) && dirname(folder) === realpathSync(temporaryFolder(owner))
+    if (!isMade || found?.isDirectory() !== true || found.uid !== process.getuid?.()) return
+    try {
+      for (const file of [socketIn(folder), `${socketIn(folder)}.lock`]) rmSync(file, { force: true })
+      rmdirSync(folder)
+    } catch {
+      // Another program's files in the folder are not this service's to remove.
+    }
+  })
+
+/**
+ * Settings by which a server that root runs as another user accepts connections from root alone, for any database role
+ * (peer authentication). None where the server runs as this process's own user: only that user can enter the socket's folder.
+ */
+export const accessSettings = (owner: Owner, home: string) =>
+  attempt("write the database's access rules", (): Readonly<Record<string, string>> => {
+    if (owner.credentials.uid === undefined) return {}
+    const files = { hba_file: join(home, "pg_hba.conf"), ident_file: join(home, "pg_ident.conf") }
+    writeFileSync(files.hba_file, "local all all peer map=holder\n", { mode: 0o644 })
+    writeFileSync(files.ident_file, `holder ${userInfo().username} all\n`, { mode: 0o644 })
+    return files
+  })

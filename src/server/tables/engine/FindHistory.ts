@@ -1,0 +1,152 @@
+import type { SqlClient } from "effect/sql"
+import type { AccountId } from "../../../domain/Account.ts"
+import { JsonText } from "../../../domain/json/JsonText.ts"
+import { integers, texts } from "../../sql/SqlParams.ts"
+import { refine } from "../../sql/SqlFailure.ts"
+import { traced } from "../../telemetry/Traced.ts"
+import { WorkRow } from "./Workspace.ts"
+
+/** A version that a restore names. */
+export interface WantedVersion {
+  readonly table: string
+  readonly id: string
+  readonly version: number
+}
+
+/** The largest value of the column of version numbers; requests may name any number. */
+const lastInteger = 2_147_483_647
+
+interface LoadedVersion {
+  readonly revision: bigint
+  readonly id: string | null
+  readonly table_name: string
+  readonly seq: bigint
+  readonly created_at: Date
+  readonly last_version: number
+  readonly last_update: Date
+  readonly version: number
+  readonly data: string | null
+}
+
+/** A deleted row, from its versions. */
+const deletedRow = ({ created_at, id, last_update, last_version, seq, table_name }: LoadedVersion): WorkRow =>
+  new WorkRow(
+    { table: table_name, id: id!, seq: Number(seq), createdAt: created_at.getTime() },
+    undefined,
+    last_version,
+    last_update.getTime()
+  )
+
+/** Finds the versions of the rows that restores name, with the contents of the wanted ones alone. */
+export const makeVersionFinder = (sql: SqlClient.SqlClient) =>
+  traced("SnapshotRepo.versions")(function* (
+    accountId: AccountId,
+    wanted: ReadonlyArray<WantedVersion>,
+    versionDays: number
+  ) {
+    const found = yield* sql<LoadedVersion>`
+          SELECT a.revision, v.row_id AS id, v.table_name, v.seq, v.created_at, v.version,
+            v.last_version, v.last_update, v.data
+          FROM accounts a
+          LEFT JOIN LATERAL (
+            SELECT v.row_id, v.table_name, v.updated_at, v.version, v.archived_at,
+              CASE WHEN v.version = ANY(s.versions) THEN v.data END AS data,
+              first_value(v.seq) OVER newest AS seq,
+              first_value(v.created_at) OVER newest AS created_at,
+              max(v.version) OVER (PARTITION BY v.table_name, v.row_id) AS last_version,
+              max(v.updated_at) OVER (PARTITION BY v.table_name, v.row_id) AS last_update
+            FROM (
+              SELECT table_name, id, array_agg(version) AS versions
+              FROM unnest(
+                ${texts(wanted.map((one) => one.table))}::text[],
+                ${texts(wanted.map((one) => one.id))}::text[],
+                ${integers(wanted.map(({ version }) => (version > lastInteger ? null : version)))}::integer[]
+              ) AS s (table_name, id, version)
+              GROUP BY table_name, id
+            ) s
+            CROSS JOIN LATERAL (
+              SELECT *
+              FROM versions v
+              WHERE v.account_id = a.account_id AND v.table_name = s.table_name AND v.row_id = s.id
+              OFFSET 0
+            ) v
+            WINDOW newest AS (PARTITION BY v.table_name, v.row_id ORDER BY v.version DESC)
+          ) v ON v.archived_at > memory_now() - make_interval(days => ${versionDays}::integer)
+          WHERE a.account_id = ${accountId}
+        `
+    return {
+      revision: Number(found[0]!.revision),
+      versions: found.flatMap((row) =>
+        row.id === null
+          ? []
+          : [
+              {
+                row: deletedRow(row),
+                version: row.version,
+                data: row.data === null ? undefined : JsonText.trusted(row.data)
+              }
+            ]
+      )
+    }
+  }, refine)
+
+/** A row that has or had an id: live, or archived and perhaps restorable. */
+export interface IdOwner {
+  readonly id: string
+  readonly table: string
+  readonly isLive: boolean
+  readonly isRestorable: boolean
+  readonly lastVersion: number
+}
+
+/**
+ * Finds the rows of all tables that have, or had, one of many ids. No index begins with the id, so the account's ids are
+ * gone through once, and each is looked up among the wanted ones: the names of a jsonb object, as a join of two lists is
+ * planned badly while the account is new to the statistics.
+ */
+export const makeIdOwnerFinder = (sql: SqlClient.SqlClient) =>
+  traced("SnapshotRepo.idOwners")(function* (accountId: AccountId, ids: ReadonlyArray<string>, versionDays: number) {
+    const wanted = `{${ids.map((id) => `"${id}":0`).join()}}`
+    const found = yield* sql<{
+      revision: bigint
+      id: string | null
+      table_name: string
+      is_live: boolean
+      is_restorable: boolean
+      last_version: number
+    }>`
+      WITH wanted AS MATERIALIZED (
+        SELECT ${wanted}::text::jsonb AS ids
+      )
+      SELECT a.revision, o.id, o.table_name, o.is_live, o.is_restorable, o.last_version
+      FROM accounts a
+      LEFT JOIN (
+        SELECT r.id, r.table_name, true AS is_live, false AS is_restorable, 0 AS last_version
+        FROM rows r
+        WHERE r.account_id = ${accountId} AND (SELECT ids FROM wanted) ? r.id
+        UNION ALL
+        SELECT v.row_id, v.table_name, false,
+          EXISTS (
+            SELECT FROM versions k
+            WHERE k.account_id = ${accountId} AND k.table_name = v.table_name AND k.row_id = v.row_id
+              AND k.archived_at > memory_now() - make_interval(days => ${versionDays}::integer)
+          ),
+          v.last_version
+        FROM (
+          SELECT v.row_id, v.table_name, max(v.version) AS last_version
+          FROM versions v
+          WHERE v.account_id = ${accountId} AND (SELECT ids FROM wanted) ? v.row_id
+          GROUP BY v.table_name, v.row_id
+        ) v
+      ) o ON true
+      WHERE a.account_id = ${accountId}
+    `
+    return {
+      revision: Number(found[0]!.revision),
+      owners: found.flatMap(({ id, is_live, is_restorable, last_version, table_name }) =>
+        id === null
+          ? []
+          : [{ id, table: table_name, isLive: is_live, isRestorable: is_restorable, lastVersion: last_version }]
+      )
+    }
+  }, refine)

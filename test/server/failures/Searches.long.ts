@@ -1,0 +1,3 @@
+import { stallNobody } from "./SearchesCases.ts"
+
+stallNobody(["accents", "escaped text", "long arrays", "long numbers"])

@@ -1,0 +1,152 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { request, serviceLayer } from "../../../support/TestService.ts"
+import { newOwner, untouched } from "./Person.ts"
+
+const suite = layer(serviceLayer(), { excludeTestServices: true, timeout: 60_000 })
+
+/** Values and names in spellings that only exact handling keeps, as compact JSON without braces. */
+const odd =
+  '"a\\u0062c":"x\\/y","n":1.10,"big":12345678901234567890.00100,"e":1E+02,"zero":-0,"crlf":"one\\r\\ntwo\\nthree","nul":"a\\u0000b",' +
+  '"half":"\\ud800","html":"<textarea>&amp;\\n</textarea>","lead":"\\nfirst","tab":"\\t","sep":"\u2028","":"no name","<b>":null,"t":true,' +
+  '"deep":{"z":1.0,"a":[1e2,{}]},"line\\nbreak":1,"s p":"  "'
+
+suite("The page of a row", (it) => {
+  it.effect("P46 keeps every byte of a row whose form comes back as it was shown", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("odd", `{${odd}}`)
+      const path = `/tables/odd/${id}`
+      for (const [view, action] of [
+        ["", path],
+        ["?view=json", `${path}/_json`]
+      ] as const) {
+        const page = yield* owner.get(path + view)
+        assert.strictEqual(page.status, 200)
+        const saved = yield* owner.post(action, untouched(page, action))
+        assert.strictEqual(saved.headers.get("location"), `${path}?done=saved`, saved.text)
+        assert.strictEqual(yield* owner.row("odd", id), odd)
+      }
+      const history = yield* owner.get(`${path}?view=history`)
+      assert.include(history.text, "Nothing was changed since the row was added")
+    })
+  )
+
+  it.effect("P46 changes what was touched and nothing else: values, types, names, removed and added fields", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("odd", '{"k":"\\u0041","n":1.10,"gone":1,"old":"v","text":"a\\r\\nb\\nc"}')
+      const path = `/tables/odd/${id}`
+      const fields = untouched(yield* owner.get(path), path)
+      fields.set("type_1", "text")
+      fields.set("remove_2", "1")
+      fields.set("name_3", "new")
+      fields.set("value_4", "a\r\nB\r\nc")
+      fields.set("name_5", "added")
+      fields.set("type_5", "json")
+      fields.set("value_5", '[1.50, "x"]')
+      assert.strictEqual((yield* owner.post(path, fields)).status, 303)
+      assert.strictEqual(
+        yield* owner.row("odd", id),
+        '"k":"\\u0041","n":"1.10","new":"v","text":"a\\r\\nB\\nc","added":[1.50,"x"]'
+      )
+      const history = yield* owner.get(`${path}?view=history`)
+      assert.include(history.text, "by you")
+      const versions = yield* request("GET", `/v1/odd/versions?id=${id}`, { key: owner.apiKey })
+      assert.include(versions.text, `"changed_by":{"kind":"person","id":"${owner.accountId}","name":"Account owner"}`)
+    })
+  )
+
+  it.effect("says beside a field what is wrong with it, keeps what was typed, and saves nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"n":1,"m":2}')
+      const path = `/tables/notes/${id}`
+      const fields = untouched(yield* owner.get(path), path)
+      fields.set("value_0", "12,5")
+      fields.set("name_1", "id")
+      const page = yield* owner.post(path, fields)
+      assert.strictEqual(page.status, 400)
+      assert.include(page.text, "Enter a number such as 12")
+      assert.include(page.text, "id is set by the service")
+      assert.include(page.text, 'value="12,5"')
+      assert.strictEqual(yield* owner.row("notes", id), '"n":1,"m":2')
+    })
+  )
+
+  it.effect("lets its person choose field by field where somebody else changed the row, and loses nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"a":1,"b":1,"c":1}')
+      const path = `/tables/notes/${id}`
+      const fields = untouched(yield* owner.get(path), path)
+      const patch = JSON.stringify({ id, patch: { b: 2, c: 3 } })
+      yield* request("POST", "/v1/notes/update_row", { key: owner.apiKey, body: patch })
+      fields.set("value_0", "10")
+      fields.set("value_1", "20")
+      const conflict = yield* owner.post(path, fields)
+      assert.strictEqual(conflict.status, 409)
+      assert.include(conflict.text, "This row changed while you were editing")
+      assert.strictEqual(yield* owner.row("notes", id), '"a":1,"b":2,"c":3')
+      const merge = untouched(conflict, `${path}/_merge`)
+      const legends = [...conflict.text.matchAll(/<legend>(.*?)<\/legend>/g)].map(([, name]) => name)
+      assert.deepStrictEqual(legends, ["a", "b", "c"])
+      for (const [index, side] of ["mine", "mine", "theirs"].entries()) merge.set(`choice_${index}`, side)
+      assert.strictEqual((yield* owner.post(`${path}/_merge`, merge)).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), '"a":10,"b":20,"c":3')
+    })
+  )
+
+  it.effect("deletes the row, and brings it back from its history", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"a":1.0}')
+      const path = `/tables/notes/${id}`
+      const gone = yield* owner.post(`${path}/_delete`, {})
+      assert.strictEqual(gone.headers.get("location"), `/tables/notes?deleted=1&row=${id}`)
+      assert.include((yield* owner.get(gone.headers.get("location")!)).text, `<a href="${path}">Bring it back</a>`)
+      const page = yield* owner.get(path)
+      assert.include(page.text, "This row was deleted.")
+      const restore = untouched(page, `${path}/_restore`)
+      assert.strictEqual((yield* owner.post(`${path}/_restore`, restore)).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), '"a":1.0')
+    })
+  )
+
+  it.effect("adds a row by fields or as JSON, and copies one exactly", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"text":"x","n":1.10}')
+      const form = untouched(yield* owner.get("/tables/notes/_add"), "/tables/notes/_add")
+      assert.deepStrictEqual(form.getAll("suggested"), ["text", "n"])
+      form.set("value_1", "2.50")
+      const added = yield* owner.post("/tables/notes/_add", form)
+      const addedId = /notes\/([\w-]+)\?/.exec(added.headers.get("location") ?? "")?.[1] ?? ""
+      assert.strictEqual(yield* owner.row("notes", addedId), '"n":2.50')
+      const json = yield* owner.post("/tables/notes/_add", { row: '{"a": 1e400}' })
+      assert.strictEqual(json.status, 303)
+      const wrong = yield* owner.post("/tables/notes/_add", { row: '{"a": 1,}' })
+      assert.strictEqual(wrong.status, 400)
+      assert.include(wrong.text, "{&quot;a&quot;: 1,}")
+      const copy = yield* owner.post(`/tables/notes/${id}/_duplicate`, {})
+      const copyId = /notes\/([\w-]+)\?/.exec(copy.headers.get("location") ?? "")?.[1] ?? ""
+      assert.strictEqual(yield* owner.row("notes", copyId), '"text":"x","n":1.10')
+    })
+  )
+
+  it.effect("opens a long text on a page of its own, and keeps its line endings", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const long = `${"line\\r\\n".repeat(400)}end\\nlast`
+      const { id } = yield* owner.add("notes", `{"content":"${long}"}`)
+      const path = `/tables/notes/${id}`
+      assert.include((yield* owner.get(path)).text, `<a href="${path}/_text?field=content">Open the text</a>`)
+      const fields = untouched(yield* owner.get(`${path}/_text?field=content`), `${path}/_text`)
+      assert.strictEqual((yield* owner.post(`${path}/_text`, fields)).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), `"content":"${long}"`)
+      fields.set("text", fields.get("text")!.replace("end", "END"))
+      assert.strictEqual((yield* owner.post(`${path}/_text`, fields)).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), `"content":"${long.replace("end", "END")}"`)
+    })
+  )
+})

@@ -1,0 +1,99 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { callTool, done, newConnection } from "../../support/Mcp.ts"
+import { newAccount, serviceLayer } from "../../support/TestService.ts"
+import { assertProblem, jsonOf, search, wire } from "./Wire.ts"
+
+const row = '{"category":"food","amount":4}'
+const near = 'No row has a field "Category"; did you mean "category"?'
+
+interface Noted {
+  readonly note?: string
+}
+
+layer(serviceLayer(), { excludeTestServices: true })("Where nothing matches, a note", (it) => {
+  it.effect("says why in query, count, delete and update_where, over REST and MCP, from memory and by SQL", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const { token } = yield* newConnection()
+      yield* wire("POST", "/v1/expenses", { key, body: row })
+      yield* done(token, "add", { table: "expenses", row: JSON.parse(row) as object })
+      const filter = '{"Category":"food"}'
+      for (let n = 0; n < 2; n++) {
+        const reads = [
+          `/v1/expenses${search({ filter })}`,
+          `/v1/expenses/count${search({ filter })}`,
+          `/v1/expenses/count${search({ filter, sum: "amount" })}`
+        ]
+        for (const path of reads) assert.strictEqual(jsonOf<Noted>(yield* wire("GET", path, { key })).note, near, path)
+        const deleted = yield* wire("DELETE", "/v1/expenses", { key, body: `{"filter":${filter}}` })
+        assert.strictEqual(deleted.text, `{"deleted":0,"note":${JSON.stringify(near)}}`)
+        const update = `{"filter":${filter},"patch":{}}`
+        const refused = yield* wire("POST", "/v1/expenses/update_where", { key, body: update })
+        assertProblem(refused, 404, "row_not_found")
+        assert.strictEqual(jsonOf<Noted>(refused).note, near)
+        const several = `{"filter":${filter},"patch":{},"allowMultiple":true}`
+        const updated = yield* wire("POST", "/v1/expenses/update_where", { key, body: several })
+        assert.deepInclude(jsonOf<object>(updated), { updated: 0, note: near })
+        const calls: ReadonlyArray<readonly [string, object]> = [
+          ["query", {}],
+          ["count", {}],
+          ["count", { sum: "amount" }],
+          ["delete", {}],
+          ["delete", { dryRun: true }],
+          ["update_where", { patch: {} }],
+          ["update_where", { patch: {}, allowMultiple: true, dryRun: true }]
+        ]
+        for (const [tool, args] of calls) {
+          const { content } = yield* callTool(token, tool, {
+            table: "expenses",
+            filter: JSON.parse(filter) as object,
+            ...args
+          })
+          assert.strictEqual((JSON.parse(content[0]!.text) as Noted).note, near, tool)
+        }
+      }
+    })
+  )
+
+  it.effect("names near tables, and is not there where something is found or nothing is stored", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      assert.strictEqual((yield* wire("GET", "/v1/expences", { key })).text, '{"rows":[],"has_more":false}')
+      yield* wire("POST", "/v1/expenses", { key, body: row })
+      const empty = jsonOf<object>(yield* wire("GET", "/v1/expences/count", { key }))
+      assert.deepStrictEqual(empty, { count: 0, note: 'No table "expences" has rows; did you mean "expenses"?' })
+      assert.notProperty(jsonOf<Noted>(yield* wire("GET", "/v1/expenses", { key })), "note")
+      const other = search({ filter: '{"category":"rent"}' })
+      assert.strictEqual((yield* wire("GET", `/v1/expenses/count${other}`, { key })).text, '{"count":0}')
+    })
+  )
+
+  it.effect("tells of a sort by a field that no row has, and refuses one that is spelled as in other languages", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const { token } = yield* newConnection()
+      yield* wire("POST", "/v1/expenses", { key, body: row })
+      yield* done(token, "add", { table: "expenses", row: JSON.parse(row) as object })
+      const words = 'No row has a field "Amount"; did you mean "amount"? The order is that of insertion.'
+      assert.strictEqual(
+        jsonOf<Noted>(yield* wire("GET", `/v1/expenses${search({ sort: "-Amount" })}`, { key })).note,
+        words
+      )
+      assert.strictEqual((yield* done(token, "query", { table: "expenses", sort: "-Amount" }))["note"], words)
+      assert.notProperty(
+        jsonOf<Noted>(yield* wire("GET", `/v1/expenses${search({ sort: "-amount" })}`, { key })),
+        "note"
+      )
+      for (const sort of ["amount desc", "amount:desc", "-amount desc", "amount, DESC", "amount: descending"]) {
+        const answer = yield* wire("GET", `/v1/expenses${search({ sort })}`, { key })
+        assertProblem(answer, 400, "invalid_request")
+        assert.include(answer.text, String.raw`use \"-amount\"`, sort)
+      }
+      for (const sort of ["", " "]) {
+        assertProblem(yield* wire("GET", `/v1/expenses${search({ sort })}`, { key }), 400, "invalid_request")
+      }
+      assert.strictEqual((yield* wire("GET", `/v1/expenses${search({ sort: "first name" })}`, { key })).status, 200)
+    })
+  )
+})

@@ -1,0 +1,20 @@
+import { groupIds } from "../../src/server/pages/docs/OpenApi.ts"
+
+/** The addresses of all public pages. */
+export const sitePaths: ReadonlyArray<string> = [
+  "/",
+  "/install",
+  "/how-to-use",
+  "/docs",
+  ...groupIds.map((id) => `/docs/${id}`),
+  "/docs/tools",
+  "/docs/errors",
+  "/docs/configuration",
+  "/docs/deployment",
+  "/docs/security",
+  "/docs/search.json",
+  "/llms.txt",
+  "/llms.md",
+  "/robots.txt",
+  "/favicon.ico"
+]
