@@ -1,16 +1,8 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import { sees, type Actor } from "../../domain/Actor.ts"
-import {
-  filterOf,
-  hasConditions,
-  meetsConditions,
-  parseMatching,
-  type Filter,
-  type Query,
-  type Sort
-} from "../../domain/Query.ts"
+import { filterOf, hasConditions, meetsConditions, parseMatching, type Filter, type Query } from "../../domain/Query.ts"
 import { Look } from "../../domain/query/Look.ts"
 import { inTurns, Pace, type Turns } from "../../domain/Turns.ts"
 import { scan } from "../../domain/json/ParseEnvelope.ts"
@@ -19,7 +11,6 @@ import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
 import type { InvalidRequest } from "../../domain/Problem.ts"
 import { isRowId, rowParts, type Row } from "../../domain/Row.ts"
 import { Capacity, noRoom, readWithinRoom, roomToAnswer } from "../capacity/Capacity.ts"
-import { makeCandidates } from "./Candidates.ts"
 import type { CachedTable } from "./engine/cache/CachedTable.ts"
 import { TableCache } from "./engine/cache/TableCache.ts"
 import { traced } from "../telemetry/Traced.ts"
@@ -29,8 +20,7 @@ import { fieldsOf, type TableFields } from "../../domain/query/TableFields.ts"
 import { noteMember } from "./operations/OperationKind.ts"
 import { makeNotes, noted } from "./Notes.ts"
 import { moreOf, type Asked } from "./Pages.ts"
-import { time } from "../sql/SqlParams.ts"
-import { refine } from "../sql/SqlFailure.ts"
+import { makeStoredRows } from "./StoredRows.ts"
 
 /**
  * Reads live rows: from memory where the table is cached at the revision of the actor's admission, else by SQL. A table that
@@ -217,151 +207,4 @@ function* meeting<A extends Row>(filter: Filter, rows: ReadonlyArray<A>, most: n
     if (pace.isDue) yield* pace.pause()
   }
   return found
-}
-
-/** The SQL that reads live rows. */
-export const makeStoredRows = (sql: SqlClient.SqlClient) => {
-  // In a subquery the filter is cast to jsonb once; a bare parameter may be cast again for every row.
-  const containing = (column: "facets" | "long_facets", wanted: string): Statement.Fragment =>
-    sql`${sql(column)} @> (SELECT ${wanted}::text::jsonb)`
-
-  const candidates = makeCandidates(sql)
-
-  /** Whether SQL alone tells which rows match. */
-  const decides = (filter: Filter | undefined): boolean => filter === undefined || candidates(filter).isExact
-
-  const matching = (accountId: AccountId, table: string, filter: Filter | undefined): Statement.Fragment => {
-    const conditions: Array<Statement.Fragment> = [sql`account_id = ${accountId}`, sql`table_name = ${table}`]
-    if (filter?.id !== undefined) conditions.push(sql`id = ${filter.id}`)
-    if (filter?.createdAt !== undefined) conditions.push(sql`created_at = ${time(filter.createdAt)}`)
-    if (filter?.updatedAt !== undefined) conditions.push(sql`updated_at = ${time(filter.updatedAt)}`)
-    if (filter !== undefined && filter.fields.wanted.size > 0) {
-      conditions.push(containing("facets", filter.fields.short))
-    }
-    if (filter !== undefined && filter.fields.long !== null) {
-      conditions.push(containing("long_facets", filter.fields.long))
-    }
-    if (filter !== undefined) conditions.push(...candidates(filter).conditions)
-    return sql.and(conditions)
-  }
-
-  /** The rows that are yet to be given: {@link isBehind} in SQL. */
-  const behind = ({ after, sort }: Query): Statement.Fragment => {
-    const comparison = sql.literal(sort?.descending === true ? "<" : ">")
-    switch (after?.kind) {
-      case undefined:
-        return sql``
-      case "seq":
-        return sql`AND seq > ${after.seq}::float8::bigint`
-      case "id":
-        return sql`AND id ${comparison} ${after.id}`
-      case "created":
-        return sql`AND (created_at, seq) ${comparison} (${time(after.createdAt)}, ${after.seq}::float8::bigint)`
-      case "given": {
-        const runs = after.runs.map(([first, last]) => `[${first},${last}]`)
-        return sql`AND NOT seq <@ ${`{${runs.join()}}`}::text::int8multirange`
-      }
-    }
-  }
-
-  // With an ORDER BY, PostgreSQL may walk the table in that order until it reaches the one row with the id.
-  const order = (filter: Filter | undefined, sort: Sort | undefined): Statement.Fragment => {
-    if (filter?.id !== undefined) return sql``
-    if (sort === undefined) return sql`ORDER BY seq`
-    const direction = sql.literal(sort.descending ? "DESC" : "ASC")
-    switch (sort.field) {
-      case "id":
-        return sql`ORDER BY id ${direction}`
-      // Among rows of one moment, newest first means last inserted first.
-      case "created_at":
-      case "updated_at":
-        return sql`ORDER BY ${sql(sort.field)} ${direction}, seq ${direction}`
-      default:
-        return sql`
-            ORDER BY
-              CASE WHEN facets ->> ${sort.encoded}::text IS NULL THEN 2
-                WHEN facets ->> ${sort.encoded}::text = '0' THEN 1 ELSE 0 END,
-              (facets ->> ${sort.encoded}::text) COLLATE "C" ${direction},
-              (long_facets ->> ${sort.encoded}::text) COLLATE "C" ${direction},
-              seq
-          `
-    }
-  }
-
-  /**
-   * At most `limit` + 1 rows, so that one more shows that there are more. Rows of more than `most` bytes in all are not
-   * read: then only `bytes`, their sum, is given.
-   */
-  const query = traced("StoredRows.query")(function* (accountId: AccountId, table: string, query: Query, most: number) {
-    const found = yield* sql<{
-      seq: number
-      id: string
-      created_at: Date
-      updated_at: Date
-      data: string | null
-      bytes: number
-    }>`
-        SELECT seq, id, created_at, updated_at, CASE WHEN bytes <= ${most}::float8 THEN data END AS data, bytes
-        FROM (
-          SELECT seq, id, created_at, updated_at, data, sum(octet_length(data)) OVER ()::float8 AS bytes
-          FROM (
-            SELECT seq::float8 AS seq, id, created_at, updated_at, data
-            FROM rows
-            WHERE ${matching(accountId, table, query.filter)} ${behind(query)}
-            ${order(query.filter, query.sort)}
-            LIMIT ${query.limit + 1}
-          ) AS found
-        ) AS sized
-      `
-    const rows = found.flatMap(({ created_at, data, id, seq, updated_at }) =>
-      data === null
-        ? []
-        : [
-            {
-              seq,
-              id,
-              createdAt: created_at.getTime(),
-              updatedAt: updated_at.getTime(),
-              data: JsonText.trusted(data)
-            }
-          ]
-    )
-    return { rows, bytes: found[0]?.bytes ?? 0 }
-  }, refine)
-
-  const count = traced("StoredRows.count")(function* (accountId: AccountId, table: string, filter: Filter | undefined) {
-    const found =
-      filter === undefined
-        ? yield* sql<{ count: number }>`
-              SELECT rows AS count FROM tables WHERE account_id = ${accountId} AND name = ${table}
-            `
-        : yield* sql<{ count: number }>`
-              SELECT count(*)::integer AS count FROM rows WHERE ${matching(accountId, table, filter)}
-            `
-    return found[0]?.count ?? 0
-  }, refine)
-
-  /** The bytes of the table's longest row, or 0. */
-  const longest = traced("StoredRows.longest")(function* (accountId: AccountId, table: string) {
-    const found = yield* sql<{ bytes: number }>`
-        SELECT coalesce(max(octet_length(data)), 0)::integer AS bytes
-        FROM rows
-        WHERE account_id = ${accountId} AND table_name = ${table}
-      `
-    return found[0]?.bytes ?? 0
-  }, refine)
-
-  /** How many rows match, and the ids of at most `limit` of them in insertion order. */
-  const ids = traced("StoredRows.ids")(function* (accountId: AccountId, table: string, filter: Filter, limit: number) {
-    const found = yield* sql<{ id: string; matched: number }>`
-        SELECT id, count(*) OVER ()::integer AS matched
-        FROM rows
-        WHERE ${matching(accountId, table, filter)}
-        ${order(filter, undefined)}
-        LIMIT ${limit}
-      `
-    return { matched: found[0]?.matched ?? 0, ids: found.map(({ id }) => id) }
-  }, refine)
-
-  return { decides, query, count, longest, ids }
 }

@@ -22,7 +22,7 @@ import {
   type Sent,
   type Write
 } from "./operations/Operations.ts"
-import { makeStoredRows } from "./Rows.ts"
+import { makeStoredRows } from "./StoredRows.ts"
 
 interface WriteOptions {
   readonly idempotencyKey?: string | undefined

@@ -9,7 +9,7 @@ import type { CachedRow, CachedTable, TableChange } from "../../../src/server/ta
 import { makeCacheReads } from "../../../src/server/tables/engine/cache/TableCache.ts"
 import type { AccountId } from "../../../src/domain/Account.ts"
 import { Writes, type BatchOperation } from "../../../src/server/tables/Writes.ts"
-import { makeStoredRows } from "../../../src/server/tables/Rows.ts"
+import { makeStoredRows } from "../../../src/server/tables/StoredRows.ts"
 import { pick, randomFrom, spellJson, spellString, type Random } from "../../domain/json/RandomJson.ts"
 import { atOnce } from "../../support/CachedRows.ts"
 import { callerNow } from "../../support/Instances.ts"
