@@ -2,43 +2,34 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { asset } from "../../src/server/pages/Assets.ts"
 import { sitePaths } from "../support/SitePaths.ts"
-import { accessibilityFaults, Browser, browserSuite, sidewaysScroll } from "../support/Browser.ts"
+import { Browser, browserSuite } from "../support/Browser.ts"
+import { faultsOfLooks } from "../support/Looks.ts"
 import { BaseUrl, request, serviceLayer } from "../support/TestService.ts"
 
 const pages = [...sitePaths.filter((path) => !/\.(?:json|txt|md|ico)$/.test(path)), "/sign-in?token=unknown"]
 
 browserSuite("Every page of the site", serviceLayer(), (it) => {
-  // Colours do not depend on the width, nor the layout on the colours.
-  for (const [width, colorScheme] of [
-    [360, "light"],
-    [768, "dark"],
-    [1440, "light"]
-  ] as const) {
-    it.effect(`is accessible, keeps to the origin and its width at ${width} px, ${colorScheme}`, () =>
-      Effect.gen(function* () {
-        const { url } = yield* BaseUrl
-        const browser = yield* Browser
-        const visit = yield* browser.visit({ colorScheme, width })
-        const faults: Array<string> = []
-        for (const path of pages) {
-          yield* Effect.promise(() => visit.page.goto(url + path))
-          faults.push(...(yield* accessibilityFaults(visit.page)).map((fault) => `${path}: ${fault}`))
-          const sideways = yield* sidewaysScroll(visit.page)
-          if (sideways > 0) faults.push(`${path} scrolls sideways by ${sideways} px`)
-          assert.isAbove(yield* Effect.promise(() => visit.page.locator("h1").count()), 0, path)
-        }
-        assert.deepStrictEqual(faults, [])
-        assert.deepStrictEqual(
-          visit.complaints.filter((text) => !text.includes("401")),
-          []
-        )
-        assert.deepStrictEqual(
-          visit.requests.filter((address) => !address.startsWith(url) && !address.startsWith("data:")),
-          []
-        )
-      })
-    )
-  }
+  it.effect("is accessible, and keeps to the origin and its width, on phones and screens, light and dark", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      const { complaints, page, requests } = yield* (yield* Browser).visit()
+      const faults: Array<string> = []
+      for (const path of pages) {
+        yield* Effect.promise(() => page.goto(url + path))
+        faults.push(...(yield* faultsOfLooks(page, path)))
+        assert.isAbove(yield* Effect.promise(() => page.locator("h1").count()), 0, path)
+      }
+      assert.deepStrictEqual(faults, [])
+      assert.deepStrictEqual(
+        complaints.filter((text) => !text.includes("401")),
+        []
+      )
+      assert.deepStrictEqual(
+        requests.filter((address) => !address.startsWith(url) && !address.startsWith("data:")),
+        []
+      )
+    })
+  )
 
   it.effect("is under 100 KB over the wire with all that it loads", () =>
     Effect.gen(function* () {

@@ -23,8 +23,7 @@ browserSuite("Every state of the viewer", serviceLayer(), (it) => {
   // Colours do not depend on the width, nor the layout on the colours.
   for (const [width, colorScheme] of [
     [360, "light"],
-    [768, "dark"],
-    [1440, "light"]
+    [1440, "dark"]
   ] as const) {
     it.effect(`is accessible, keeps to the origin and its width at ${width} px, ${colorScheme}`, () =>
       Effect.gen(function* () {

@@ -32,14 +32,16 @@ export class Browser extends Context.Service<
     Browser,
     Effect.gen(function* () {
       const executablePath = inject("chromium")
-      const browser = yield* Effect.acquireRelease(
-        Effect.promise(() => chromium.launch({ executablePath, args: launchArguments() })),
-        (browser) => Effect.promise(() => browser.close())
+      const browser = yield* Effect.promise(
+        () => (started ??= chromium.launch({ executablePath, args: launchArguments() }))
       )
       return Browser.of({ visit: (visitor = {}) => visit(browser, visitor) })
     })
   )
 }
+
+/** The browser of all suites of a worker, which ends with the worker: to start one takes seconds. */
+let started: Promise<Chromium> | undefined
 
 // Chromium refuses its sandbox under root, as in most containers.
 const launchArguments = () => [

