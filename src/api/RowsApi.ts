@@ -62,12 +62,13 @@ const UpdateRowAnswer = Schema.Struct({ row: Row, ...noteFields })
 export const RowAnswer = Schema.Struct({ row: Row })
 const UpdateWhereRequest = Schema.Struct({
   filter: FilterObject,
+  search,
   ...Patched,
   allowMultiple: AllowMultiple,
   ...guardFieldsOfMany
 })
 const UpdateWhereAnswer = Schema.Struct({ updated: Schema.Natural, rows: Schema.Array(Row), ...noteFields })
-const DeleteRequest = Schema.Struct({ filter: Schema.optionalKey(FilterObject), ...guardFieldsOfMany })
+const DeleteRequest = Schema.Struct({ filter: Schema.optionalKey(FilterObject), search, ...guardFieldsOfMany })
 const DeleteAnswer = Schema.Struct({ deleted: Schema.Natural, ...noteFields })
 export const RestoreRequest = Schema.Struct({
   id: Schema.String,
@@ -90,7 +91,7 @@ const BatchOperation = Schema.Union([
   Schema.Struct({ action: Schema.Literal("upsert"), ...UpsertRequest.fields }),
   Schema.Struct({ action: Schema.Literal("update_row"), ...UpdateRowRequest.fields }),
   Schema.Struct({ action: Schema.Literal("update_where"), ...UpdateWhereRequest.fields }),
-  Schema.Struct({ action: Schema.Literal("delete"), filter: FilterObject, ...guardFieldsOfMany })
+  Schema.Struct({ action: Schema.Literal("delete"), filter: FilterObject, search, ...guardFieldsOfMany })
 ]).annotate({
   message: "must be a JSON object whose action is add, upsert, update_row, update_where or delete"
 })
@@ -169,7 +170,7 @@ export class RowsApi extends HttpApiGroup.make("rows")
     HttpApiEndpoint.delete("delete", "/:table", {
       params: tableParams,
       headers: guardedHeaders,
-      query: filterQuery,
+      query: { ...filterQuery, search },
       payload: jsonBody(DeleteRequest, { whenEmpty: "{}" }),
       success: jsonBody(DeleteAnswer),
       error: [...write400, P.FilterRequired, P.EditConflict]
@@ -179,9 +180,9 @@ export class RowsApi extends HttpApiGroup.make("rows")
       .annotateMerge(
         operation(
           "Delete rows",
-          "Archives and deletes every row that matches a non-empty filter. The filter is in the body, or in the " +
-            "`filter` parameter if a proxy drops bodies; a guard is then in `If-Match`. Use it only if removal is clearly " +
-            "requested."
+          "Archives and deletes every row that matches a non-empty filter, or a search. They are in the body, or in the " +
+            "query string if a proxy drops bodies; a guard is then in `If-Match`. With `search`, the filter can be `{}`. " +
+            "Use it only if removal is clearly requested."
         )
       ),
     HttpApiEndpoint.post("upsert", "/:table/upsert", {
@@ -262,8 +263,8 @@ export class RowsApi extends HttpApiGroup.make("rows")
       .annotateMerge(
         operation(
           "Change matching rows",
-          "Changes fields of the one row that matches a non-empty filter, or of all matching rows with `allowMultiple`: " +
-            "`patch` sets them, `edits` change them in place, in each row from what it holds."
+          "Changes fields of the one row that matches a non-empty filter, or a search beside `{}`, or of all matching " +
+            "rows with `allowMultiple`: `patch` sets them, `edits` change them in place, in each row from what it holds."
         )
       ),
     HttpApiEndpoint.get("count", "/:table/count", {

@@ -152,9 +152,12 @@ export interface TableClient<Row, Read = Row> {
   readonly upsert: (upsert: Upsert<Row>, options?: WriteOptions) => Promise<UpsertAnswer<Stored<Read>>>
   /** Sets fields of the row with this id by a patch, or changes them in place by edits. It never creates a row. */
   readonly updateRow: (update: UpdateRow<Row>, options?: WriteOptions) => Promise<Stored<Read>>
-  /** The same for the one row that matches a non-empty filter, or for all that match with `allowMultiple`. */
+  /** The same for the one row that matches a non-empty filter, a search or both, or for all that match with `allowMultiple`. */
   readonly updateWhere: (update: UpdateWhere<Row>, options?: WriteOptions) => Promise<UpdateWhereAnswer<Stored<Read>>>
-  /** Deletes every row that matches a non-empty filter, archiving each. Resolves to how many there were. */
+  /**
+   * Deletes every row that matches a non-empty filter, or a `search`, beside which the filter may be empty, archiving each.
+   * Resolves to how many there were.
+   */
   readonly delete: (filter: Filter<Row>, options?: DeleteOptions) => Promise<number>
   /**
    * Carries out 1 to 100 operations, all or none; it counts as one write. Resolves to the result of each, in order, as

@@ -195,10 +195,10 @@ export const tableCalls = (
       const headers = guardHeaders(options?.ifUpdatedAt)
       const send = (sent: Sent) => memberOf<number>(inTable("rows.delete", sent, keyed), "deleted")
       try {
-        return yield* send({ headers, query: {}, body: { filter: exact } })
+        return yield* send({ headers, query: {}, body: defined({ filter: exact, search: options?.search }) })
       } catch (error) {
         if (!lostItsBody(error, exact.text)) throw error
-        return yield* send({ headers, query: { filter: exact.text }, body: {} })
+        return yield* send({ headers, query: defined({ filter: exact.text, search: options?.search }), body: {} })
       }
     },
     *batch(build, options) {
@@ -261,9 +261,9 @@ const batch: Batch<AnyRow> = {
   add: (row, { idempotencyKey } = {}) => operation({ action: "add", row, idempotencyKey }),
   upsert: ({ ifUpdatedAt, key, row }) => operation({ action: "upsert", key, row, ifUpdatedAt }),
   updateRow: ({ edits, id, ifUpdatedAt, patch }) => operation({ action: "update_row", id, patch, edits, ifUpdatedAt }),
-  updateWhere: ({ allowMultiple, edits, filter, ifUpdatedAt, patch }) =>
-    operation({ action: "update_where", filter, patch, edits, allowMultiple, ifUpdatedAt }),
-  delete: (filter, { ifUpdatedAt } = {}) => operation({ action: "delete", filter, ifUpdatedAt })
+  updateWhere: ({ allowMultiple, edits, filter, ifUpdatedAt, patch, search }) =>
+    operation({ action: "update_where", filter, search, patch, edits, allowMultiple, ifUpdatedAt }),
+  delete: (filter, { ifUpdatedAt, search } = {}) => operation({ action: "delete", filter, search, ifUpdatedAt })
 }
 
 const operation = <Result>(members: SentOperation & AnyRow): BatchOperation<Result> => members as BatchOperation<Result>

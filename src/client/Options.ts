@@ -1,5 +1,5 @@
 import { AgentMemoryError } from "./AgentMemoryError.ts"
-import type { Guarded } from "./Types.ts"
+import type { Guarded, Search } from "./Types.ts"
 
 /**
  * What the numbers of rows become when they are read:
@@ -49,7 +49,7 @@ export interface WriteOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
-export interface DeleteOptions extends WriteOptions, Guarded {}
+export interface DeleteOptions extends WriteOptions, Guarded, Search {}
 
 export interface ImportOptions extends WriteOptions {
   /** Resolves to what would be imported, and changes nothing. */

@@ -60,7 +60,7 @@ export interface TableService<Row, Encoded = Row> {
   ) => Effect.Effect<UpdateWhereAnswer<Stored<Row>>, FailureOf<"rows", "updateWhere"> | InvalidRow>
   readonly delete: (
     filter: Filter<Encoded>,
-    options?: IdempotencyOptions & Guarded
+    options?: IdempotencyOptions & Guarded & Search
   ) => Effect.Effect<number, FailureOf<"rows", "delete">>
   readonly batch: <const Operations extends ReadonlyArray<BatchOperation<unknown>>>(
     build: (batch: Batch<Encoded, Row, Row>) => Operations,

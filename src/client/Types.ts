@@ -196,8 +196,8 @@ export interface UpdateRow<Row = AnyRow> extends Changes<Row>, Guarded {
   readonly id: string
 }
 
-export interface UpdateWhere<Row = AnyRow> extends Changes<Row>, Guarded {
-  /** At least one field. */
+export interface UpdateWhere<Row = AnyRow> extends Changes<Row>, Guarded, Search {
+  /** At least one field; beside a search it may be empty. */
   readonly filter: Filter<Row>
   /** Without it, exactly one row has to match. */
   readonly allowMultiple?: boolean
@@ -409,7 +409,7 @@ export interface Batch<Row, Read = Row, Written = Row> {
   readonly upsert: (upsert: Upsert<Row, Written>) => BatchOperation<UpsertAnswer<Stored<Read>>>
   readonly updateRow: (update: UpdateRow<Row>) => BatchOperation<Stored<Read>>
   readonly updateWhere: (update: UpdateWhere<Row>) => BatchOperation<UpdateWhereAnswer<Stored<Read>>>
-  readonly delete: (filter: Filter<Row>, options?: Guarded) => BatchOperation<number>
+  readonly delete: (filter: Filter<Row>, options?: Guarded & Search) => BatchOperation<number>
 }
 
 /** The results of a batch's operations, each at its operation's place. */

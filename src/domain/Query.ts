@@ -116,13 +116,16 @@ export const parseFilter = (text: JsonText, at: string): Result.Result<Filter, I
       })
 }
 
-/**
- * Reads which rows a request asks for: a filter, words to search for, or both; undefined for all rows. `at` is what comes
- * before the two names in errors.
- */
+/** Which rows a request asks for, as it is sent: a filter, words to search for, or both. */
+export interface Matching {
+  readonly filter: JsonText | undefined
+  readonly search?: string | undefined
+}
+
+/** Reads which rows a request asks for; undefined for all rows. `at` is what comes before the two names in errors. */
 export const parseMatching = (
-  { filter, search }: { readonly filter: JsonText | undefined; readonly search?: string | undefined },
-  at: "" | "/"
+  { filter, search }: Matching,
+  at: string
 ): Result.Result<Filter | undefined, InvalidRequest> => {
   const parsed = filter === undefined ? Result.succeed(noFields) : parseFilter(filter, `${at}filter`)
   if (search === undefined) return Result.map(parsed, (filter) => (filter.isEmpty ? undefined : filter))

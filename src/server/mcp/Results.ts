@@ -1,6 +1,5 @@
 import { Effect, Option, Result } from "effect"
 import type { Actor } from "../../domain/Actor.ts"
-import { parseFilter } from "../../domain/Query.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { members, readItems } from "../../domain/json/Members.ts"
@@ -147,6 +146,7 @@ export const writtenDelete = Effect.fnUntraced(function* (actor: Actor, result: 
 interface Target {
   readonly table: string
   readonly filter: JsonText
+  readonly search?: string
 }
 
 const answer = (matched: number, ids: ReadonlyArray<string>, more = "") =>
@@ -161,10 +161,10 @@ export const dryUpdate = (body: JsonText): JsonText => {
   return noted(answer(rows.length, rows.map(idOf)), note === undefined ? undefined : decodeString(note))
 }
 
-/** The rows that a filter names, which was checked. */
-const matching = Effect.fnUntraced(function* (actor: Actor, { filter, table }: Target) {
+/** The rows that match what was checked. */
+const matching = Effect.fnUntraced(function* (actor: Actor, target: Target) {
   const rows = yield* Rows
-  return yield* rows.ids(actor, table, Result.getOrThrow(parseFilter(filter, "/filter")), maxIds)
+  return yield* rows.ids(actor, target.table, Result.getOrThrow(requiredFilter(target, "")), maxIds)
 })
 
 /** What an update would change that is refused as several rows match: nothing, until it says that it means them all. */
@@ -173,7 +173,7 @@ export const dryRefusedUpdate = (actor: Actor, target: Target) =>
 
 /** What a delete would remove. Nothing but its filter can be at fault. */
 export const dryDelete = Effect.fnUntraced(function* (actor: Actor, target: Target) {
-  yield* Effect.fromResult(requiredFilter(target.filter, "/filter"))
+  yield* Effect.fromResult(requiredFilter(target, ""))
   const { ids, matched } = yield* matching(actor, target)
   const { notes } = yield* Rows
   const note = matched === 0 ? yield* notes.ofNothing(target, actor) : undefined

@@ -38,7 +38,7 @@ export const search = Schema.String.annotate({
 })
 
 export const requiredFilter = exactObject(
-  'As in query, with at least one field, for example {"id":"…"} or {"status":"done"}. An empty filter is refused.'
+  'As in query, with at least one field, for example {"id":"…"} or {"status":"done"}. An empty one is refused, except beside search.'
 )
 
 export const key = Schema.Array(Schema.String)

@@ -113,15 +113,21 @@ export const writeAnswer = (
   })
 }
 
-/** The filter of a delete: in the body, or in the query string where a proxy drops bodies, but not in both. */
-const deleteFilter = (inQuery: string | undefined, inBody: JsonText | undefined) => {
-  if ((inQuery === undefined) === (inBody === undefined)) {
+/** Which rows to delete: in the body, or in the query string where a proxy drops bodies, but not in both. */
+const toDelete = Effect.fnUntraced(function* (
+  inQuery: { readonly filter?: string; readonly search?: string },
+  inBody: { readonly filter?: JsonText; readonly search?: string } = {}
+) {
+  const { filter, search } = inBody.filter === undefined ? inQuery : inBody
+  const isInBoth = (inQuery.filter ?? inQuery.search) !== undefined && (inBody.filter ?? inBody.search) !== undefined
+  if (filter === undefined || isInBoth) {
     const detail = "Send the filter of a delete in the body or in the query string, and not in both."
-    return Effect.fail(new InvalidRequest({ detail, errors: [missingFilter] }))
+    return yield* new InvalidRequest({ detail, errors: [missingFilter] })
   }
-  if (inBody !== undefined) return Effect.succeed(inBody)
-  return Effect.andThen(readFilter({ filter: inQuery! }), readJson(inQuery!))
-}
+  if (typeof filter !== "string") return { filter, search }
+  yield* readFilter({ filter })
+  return { filter: yield* readJson(filter), search }
+})
 
 export const RowsHttp = HttpApiBuilder.group(
   Api,
@@ -156,11 +162,11 @@ export const RowsHttp = HttpApiBuilder.group(
         return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation), 201)
       }),
       delete: Effect.fnUntraced(function* (request) {
-        const filter = yield* deleteFilter(request.query.filter, request.payload?.filter)
-        const operation = { action: "delete", ...request.payload, filter, ...guardHeaderOf(request) } as const
+        const asked = yield* toDelete(request.query, request.payload)
+        const operation = { action: "delete", ...request.payload, ...asked, ...guardHeaderOf(request) } as const
         const actor = yield* CurrentActor
         const write = writes.write(actor, targetOf(request), operation)
-        return writeAnswer(yield* rows.notes.ofWrite({ table: request.params.table, filter }, actor, write))
+        return writeAnswer(yield* rows.notes.ofWrite({ ...asked, table: request.params.table }, actor, write))
       }),
       upsert: Effect.fnUntraced(function* (request) {
         const operation = { action: "upsert", ...request.payload, ...guardHeaderOf(request) } as const

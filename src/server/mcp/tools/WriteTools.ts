@@ -128,6 +128,7 @@ export const updateWhere = tool({
     returnRows: Schema.optionalKey(F.returnRows),
     ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
     idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    search: Schema.optionalKey(F.search),
     filter: F.requiredFilter,
     edits: Schema.optionalKey(E.edits),
     patch: Schema.optionalKey(F.patch)
@@ -176,6 +177,7 @@ export const remove = tool({
     dryRun: Schema.optionalKey(F.dryRun),
     ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
     idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    search: Schema.optionalKey(F.search),
     filter: F.requiredFilter
   }),
   output: Schema.Struct({
@@ -197,8 +199,8 @@ export const remove = tool({
   run: Effect.fnUntraced(function* (args, actor) {
     if (args.dryRun === true) return yield* dryDelete(actor, args)
     const writes = yield* Writes
-    const { filter, ifUpdatedAt } = args
-    const write = writes.write(actor, targetOf(args), { action: "delete", filter, ifUpdatedAt })
+    const { filter, ifUpdatedAt, search } = args
+    const write = writes.write(actor, targetOf(args), { action: "delete", filter, search, ifUpdatedAt })
     const { notes } = yield* Rows
     return yield* Effect.flatMap(notes.ofWrite(args, actor, write), (result) => writtenDelete(actor, result))
   })
@@ -215,6 +217,7 @@ const batchItem = Schema.Struct({
   allowMultiple: Schema.optionalKey(F.allowMultiple),
   ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAtOrNone),
   idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+  search: Schema.optionalKey(F.search),
   filter: Schema.optionalKey(F.requiredFilter),
   edits: Schema.optionalKey(E.edits),
   patch: Schema.optionalKey(F.patch),
@@ -226,8 +229,8 @@ const members = {
   add: { needs: ["row"], takes: ["idempotencyKey"] },
   upsert: { needs: ["key", "row"], takes: ["ifUpdatedAt"] },
   update_row: { needs: ["id"], takes: ["patch", "edits", "ifUpdatedAt"] },
-  update_where: { needs: ["filter"], takes: ["patch", "edits", "ifUpdatedAt", "allowMultiple"] },
-  delete: { needs: ["filter"], takes: ["ifUpdatedAt"] }
+  update_where: { needs: ["filter"], takes: ["search", "patch", "edits", "ifUpdatedAt", "allowMultiple"] },
+  delete: { needs: ["filter"], takes: ["search", "ifUpdatedAt"] }
 } as const
 
 /** What a flat item lacks for its action, or has too much. */

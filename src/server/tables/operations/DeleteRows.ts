@@ -5,10 +5,11 @@ import { JsonText } from "../../../domain/json/JsonText.ts"
 import type { EditConflict, FilterRequired } from "../../../domain/Problem.ts"
 import { refusedByAny, requiredFilter, type OperationKind } from "./OperationKind.ts"
 
-/** A removal of the rows that match a filter, which are archived. */
+/** A removal of the rows that match a filter and have the words of a search, which are archived. */
 export interface SentDelete extends Guarded {
   readonly action: "delete"
   readonly filter: JsonText
+  readonly search?: string | undefined
 }
 
 export interface Delete {
@@ -20,10 +21,10 @@ export interface Delete {
 export const deleteRows: OperationKind<SentDelete, Delete, number, EditConflict | FilterRequired> = {
   addsRows: false,
   check: (sent, _size, at) =>
-    Result.flatMap(requiredFilter(sent.filter, `${at}/filter`), (filter) =>
+    Result.flatMap(requiredFilter(sent, at), (filter) =>
       Result.map(guardOf(sent, at), (guard) => ({ action: sent.action, filter, guard }))
     ),
-  canonical: ({ action, filter, ifMatch, ifUpdatedAt }) => ({ action, filter, ifUpdatedAt, ifMatch }),
+  canonical: ({ action, filter, ifMatch, ifUpdatedAt, search }) => ({ action, filter, ifUpdatedAt, ifMatch, search }),
   selects: ({ filter }) => ({ filter }),
   *apply({ filter, guard }, { changedBy, now, table, workspace }) {
     const matches = yield* workspace.find(table, filter)

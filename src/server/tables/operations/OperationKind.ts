@@ -15,7 +15,7 @@ import {
   type StorageLimit,
   type TableLimit
 } from "../../../domain/Problem.ts"
-import { parseFilter, type Filter } from "../../../domain/Query.ts"
+import { parseMatching, type Filter, type Matching } from "../../../domain/Query.ts"
 import { rowText, type Row } from "../../../domain/Row.ts"
 import type { RowSize } from "../../../domain/RowInput.ts"
 import type { Turns } from "../../../domain/Turns.ts"
@@ -175,10 +175,16 @@ export const forgottenAnswer = () =>
     hint: "Query the table for what is there now, and use a new key for a new request."
   })
 
-/** A filter that names at least one field, for operations that never act on all rows by accident. */
-export const requiredFilter = (text: JsonText, at: string): Result.Result<Filter, FilterRequired | InvalidRequest> => {
-  const filter = parseFilter(text, at)
-  if (Result.isFailure(filter) || !filter.success.isEmpty) return filter
-  const detail = "An empty filter would act on every row."
-  return Result.fail(new FilterRequired({ detail, errors: [{ path: at, message: "must name at least one field" }] }))
-}
+/**
+ * A filter that names at least one field, or one beside a search, for operations that never act on all rows by accident.
+ * `at` is the operation's JSON Pointer.
+ */
+export const requiredFilter = (
+  asked: Matching,
+  at: string
+): Result.Result<Filter, FilterRequired | InvalidRequest> =>
+  Result.flatMap(parseMatching(asked, `${at}/`), (filter): Result.Result<Filter, FilterRequired> => {
+    if (filter !== undefined) return Result.succeed(filter)
+    const errors = [{ path: `${at}/filter`, message: "must name at least one field" }]
+    return Result.fail(new FilterRequired({ detail: "An empty filter would act on every row.", errors }))
+  })

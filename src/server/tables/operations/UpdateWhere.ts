@@ -21,10 +21,11 @@ import {
   type SentChanges
 } from "./RowChanges.ts"
 
-/** Changes of the one row that matches a filter, or of each that does. */
+/** Changes of the one row that matches a filter and has the words of a search, or of each that does. */
 export interface SentUpdateWhere extends SentChanges {
   readonly action: "update_where"
   readonly filter: JsonText
+  readonly search?: string | undefined
   readonly allowMultiple?: boolean
 }
 
@@ -43,7 +44,7 @@ export const updateWhere: OperationKind<
   addsRows: false,
   fields: ({ patch }) => patch,
   check: (sent, size, at) =>
-    Result.flatMap(requiredFilter(sent.filter, `${at}/filter`), (filter) =>
+    Result.flatMap(requiredFilter(sent, at), (filter) =>
       Result.map(checkChanges(sent, size, at), (changes) => ({
         action: sent.action,
         filter,
@@ -51,9 +52,9 @@ export const updateWhere: OperationKind<
         ...changes
       }))
     ),
-  canonical: ({ action, allowMultiple = false, filter, ...changes }) => {
+  canonical: ({ action, allowMultiple = false, filter, search, ...changes }) => {
     const { patch, ...others } = canonicalChanges(changes)
-    return { action, filter, patch, allowMultiple, ...others }
+    return { action, filter, patch, allowMultiple, ...others, search }
   },
   selects: ({ filter }) => ({ filter }),
   forecast: (write, forecast) => forecast.patchWhere(write.filter, ...growthOf(write)),
