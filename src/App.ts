@@ -69,6 +69,7 @@ import { DatabaseLayer, type DatabaseProblem } from "./server/sql/Database.ts"
 import type { EmbeddedPostgresError } from "./server/sql/EmbeddedProcess.ts"
 import { Writes } from "./server/tables/Writes.ts"
 import { Rows } from "./server/tables/Rows.ts"
+import { Search } from "./server/tables/Search.ts"
 import { RowsHttp, TablesHttp } from "./server/tables/TablesHttp.ts"
 import { Archives } from "./server/tables/engine/Archives.ts"
 import { Commits } from "./server/tables/engine/Commits.ts"
@@ -95,7 +96,7 @@ export const ServicesLayer = Layer.mergeAll(
   OAuthLayer,
   Layer.provide(McpEndpoint.layer, CallTool.layer)
 ).pipe(
-  Layer.provideMerge([Tables.layer, Links.layer, SignInLinks.layer]),
+  Layer.provideMerge([Tables.layer, Search.layer, Links.layer, SignInLinks.layer]),
   Layer.provideMerge(LinkContents.layer),
   Layer.provideMerge([Rows.layer, Writes.layer, Versions.layer, Changes.layer, Keys.layer]),
   Layer.provideMerge([Accounts.layer, Sessions.layer, PersonLimit.layer, SignInThrottle.layer, MailQueue.layer]),

@@ -305,13 +305,14 @@ export const FoundRow = exactJson(
   "A stored row, or with `fields` its `id` and the fields named."
 )
 
+/** Words to search for. */
+export const SearchWords = Schema.String.annotate({
+  description: `Words, separated by white space. Each must occur in some string of the row, at any depth, whatever its case and accents: \`cafe\` finds \`Café\`. Up to ${maxSearchLength} characters.`,
+  examples: ["dentist"]
+})
+
 /** Words to search for, beside a filter. */
-export const search = Schema.optionalKey(
-  Schema.String.annotate({
-    description: `Words, separated by white space. Each must occur in some string of the row, at any depth, whatever its case and accents: \`cafe\` finds \`Café\`. Up to ${maxSearchLength} characters.`,
-    examples: ["dentist"]
-  })
-)
+export const search = Schema.optionalKey(SearchWords)
 
 const DryRun = Schema.Literals(["true", "false"])
   .annotate({ message: "must be true or false", description: "`true` returns what would happen, and changes nothing." })

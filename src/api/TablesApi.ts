@@ -1,12 +1,61 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Timestamp } from "../domain/Account.ts"
 import { bounded } from "../domain/ExactJson.ts"
+import { maxHits } from "../domain/Limits.ts"
 import * as P from "../domain/Problem.ts"
+import { maxToldFields } from "../domain/query/TableFields.ts"
 import { Usage } from "../domain/Usage.ts"
 import { Authentication, BodySize, CallClass, Problems, RequestBody, withStatus } from "./Middleware.ts"
-import { dryRunQuery, idempotencyHeaders, jsonBody, Row } from "./Payloads.ts"
+import { dryRunQuery, idempotencyHeaders, jsonBody, Row, SearchWords } from "./Payloads.ts"
 
-const TableEntry = Schema.Struct({ name: Schema.String, rows: Schema.Natural }).annotate({ identifier: "Table" })
+const rowsWith = Schema.optionalKey(Schema.Natural)
+
+const TableEntry = Schema.Struct({
+  name: Schema.String,
+  rows: Schema.Natural,
+  updated_at: Schema.optionalKey(
+    Schema.NullOr(Timestamp).annotate({
+      description: "With `include=fields`: when a row was last added or changed; null without any row."
+    })
+  ),
+  fields: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        name: Schema.String,
+        types: Schema.Struct({
+          string: rowsWith,
+          number: rowsWith,
+          boolean: rowsWith,
+          null: rowsWith,
+          array: rowsWith,
+          object: rowsWith
+        }).annotate({ description: "How many rows have the field, by the type of its value." })
+      })
+    ).annotate({
+      description: `With \`include=fields\`: the fields of the rows, those that most rows have first, at most ${maxToldFields}.`
+    })
+  ),
+  more_fields: Schema.optionalKey(
+    Schema.Natural.annotate({ description: "With `include=fields`: how many further fields there are." })
+  )
+}).annotate({ identifier: "Table" })
+
+const SearchAnswer = Schema.Struct({
+  hits: Schema.Array(
+    Schema.Struct({
+      table: Schema.String,
+      id: Schema.String,
+      snippet: Schema.String.annotate({ description: "Where the words occur, with `…` for what is left out." }),
+      updated_at: Timestamp
+    })
+  ).annotate({ description: `The rows that changed last, the newest first: at most ${maxHits}.` }),
+  matched: Schema.Natural.annotate({ description: "How many rows match in all." }),
+  has_more: Schema.Boolean.annotate({ description: "Whether more rows match than are in `hits`." }),
+  note: Schema.optionalKey(
+    Schema.String.annotate({ description: "A hint for the caller, such as why nothing may have been found." })
+  )
+})
 
 /** Every row by table, in insertion order: the response of an export and the body of an import. */
 const AccountRows = Schema.Struct({
@@ -24,12 +73,32 @@ const ImportAnswer = Schema.Struct({
 export class TablesApi extends HttpApiGroup.make("tables")
   .add(
     HttpApiEndpoint.get("list", "/_tables", {
+      query: {
+        include: Schema.optionalKey(
+          Schema.Literal("fields").annotate({
+            message: "must be fields",
+            description: "`fields` tells each table's fields with their types, and when it last changed."
+          })
+        )
+      },
       success: jsonBody(Schema.Struct({ tables: Schema.Array(TableEntry) })),
       error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List tables",
         description: "The tables that have live rows or restorable versions, by name, with their row counts."
+      })
+    ),
+    HttpApiEndpoint.get("search", "/_search", {
+      query: { search: SearchWords },
+      success: jsonBody(SearchAnswer),
+      error: [P.InvalidRequest, P.Unavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Search all tables",
+        description:
+          "Finds the rows of all tables that have all of these words in their texts: of each its table, its id and a snippet. " +
+          "To search one table, to sort, or to read on, send `search` to its query."
       })
     ),
     HttpApiEndpoint.get("export", "/_export", {

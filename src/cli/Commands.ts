@@ -4,7 +4,7 @@ import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import packageJson from "../../package.json" with { type: "json" }
 import { doctorCommand } from "./Doctor.ts"
 import { keysCommand, migrateCommand } from "./DatabaseCommands.ts"
-import { countCommand, queryCommand } from "./Queries.ts"
+import { countCommand, queryCommand, searchCommand } from "./Queries.ts"
 import { changesCommand, undoCommand } from "./History.ts"
 import { visible, wrapHelp } from "./TerminalText.ts"
 import { exportCommand, importCommand } from "./Transfer.ts"
@@ -29,6 +29,7 @@ const root = Command.make("agent-memory").pipe(
     importCommand,
     queryCommand,
     countCommand,
+    searchCommand,
     changesCommand,
     undoCommand
   ])

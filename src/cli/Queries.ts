@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { defaultQueryLimit, maxQueryLimit, maxSearchLength } from "../domain/Limits.ts"
+import type { Sent } from "../client/Calls.ts"
+import { defaultQueryLimit, maxHits, maxQueryLimit, maxSearchLength } from "../domain/Limits.ts"
 import { send, targetFlags, targetOf } from "./RemoteAccount.ts"
 import { writeOutput } from "./TerminalText.ts"
 
@@ -37,13 +38,12 @@ interface Account {
 /** Prints a response as the service sent it, so that numbers keep all their digits. */
 const printed = Effect.fnUntraced(function* (
   account: Account,
-  operation: "rows.count" | "rows.query",
-  table: string,
-  query: Readonly<Record<string, string | number>>
+  operation: "rows.count" | "rows.query" | "tables.search",
+  sent: Sent
 ) {
   const target = yield* targetOf(account)
   const read = async (response: Response) => Buffer.from(`${await response.text()}\n`)
-  yield* writeOutput(yield* send(target, operation, { params: { table }, query }, { read }))
+  yield* writeOutput(yield* send(target, operation, sent, { read }))
 })
 
 export const queryCommand = Command.make(
@@ -71,7 +71,8 @@ export const queryCommand = Command.make(
       Flag.optional
     )
   },
-  ({ apiKeyFile, table, url, ...parameters }) => printed({ url, apiKeyFile }, "rows.query", table, given(parameters))
+  ({ apiKeyFile, table, url, ...parameters }) => 
+    printed({ url, apiKeyFile }, "rows.query", { params: { table }, query: given(parameters) })
 ).pipe(
   Command.withDescription("Print rows of a table as JSON, exactly as they are stored."),
   Command.withExamples([
@@ -83,11 +84,34 @@ export const queryCommand = Command.make(
   ])
 )
 
-export const countCommand = Command.make("count", rowsFlags, ({ apiKeyFile, table, url, ...parameters }) =>
-  printed({ url, apiKeyFile }, "rows.count", table, given(parameters))
+const fieldFlag = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withMetavar("field"), Flag.withDescription(description), Flag.optional)
+
+export const countCommand = Command.make(
+  "count",
+  {
+    ...rowsFlags,
+    by: fieldFlag("by", "Group the rows by this field's values, also for what is added up"),
+    sum: fieldFlag("sum", "Add up this field's numbers, exactly"),
+    min: fieldFlag("min", "Find this field's least number"),
+    max: fieldFlag("max", "Find this field's greatest number"),
+    avg: fieldFlag("avg", "Average this field's numbers")
+  },
+  ({ apiKeyFile, table, url, ...parameters }) =>
+    printed({ url, apiKeyFile }, "rows.count", { params: { table }, query: given(parameters) })
 ).pipe(
-  Command.withDescription("Print how many rows of a table match, as JSON."),
+  Command.withDescription("Print how many rows of a table match, and what they add up to, as JSON."),
   Command.withExamples([
-    { command: `agent-memory count tasks --filter '{"done":false}'`, description: "Rows of one value" }
+    { command: `agent-memory count tasks --filter '{"done":false}'`, description: "Rows of one value" },
+    { command: "agent-memory count expenses --by category --sum amount", description: "Totals per category" }
   ])
+)
+
+export const searchCommand = Command.make(
+  "search",
+  { words: Argument.String("words").pipe(Argument.withDescription("Words that must all occur in a row's texts")), ...targetFlags },
+  ({ words, ...account }) => printed(account, "tables.search", { query: { search: words } })
+).pipe(
+  Command.withDescription(`Print the rows of all tables that have these words, at most ${maxHits}, as JSON.`),
+  Command.withExamples([{ command: 'agent-memory search "dentist march"', description: "Rows with both words" }])
 )

@@ -17,6 +17,7 @@ import type {
   Filter,
   Found,
   ImportAnswer,
+  Include,
   KeyPage,
   KeyQuery,
   Query,
@@ -25,6 +26,7 @@ import type {
   Restore,
   RowLink,
   Search,
+  SearchAnswer,
   StandardSchema,
   Stored,
   Summarize,
@@ -52,8 +54,13 @@ export interface AgentMemory {
     <Row extends object = AnyRow>(name: string): TableClient<Row>
     <Row extends object, Read extends object>(name: string, schema: StandardSchema<Row, Read>): TableClient<Row, Read>
   }
-  /** The tables that have live rows or versions to restore, by name. */
-  readonly tables: (options?: CallOptions) => Promise<ReadonlyArray<Table>>
+  /**
+   * The tables that have live rows or versions to restore, by name; with `include: "fields"` each tells its fields with
+   * their types.
+   */
+  readonly tables: (options?: Include & CallOptions) => Promise<ReadonlyArray<Table>>
+  /** The rows of all tables that have all of these words in their texts, last changed first. */
+  readonly search: (words: string, options?: CallOptions) => Promise<SearchAnswer>
   /** Every live row of the account by table, as one consistent snapshot. */
   readonly export: (options?: CallOptions) => Promise<AccountRows>
   /**

@@ -75,7 +75,9 @@ export const accountCalls = (call: Call, readRow: ReadRow): InSteps<Omit<AgentMe
   const keyPage = (query: KeyQuery = {}, options?: WriteOptions) =>
     call<KeyPage>("keys.list", { query: defined(query) }, options)
   return {
-    tables: (options) => memberOf(call("tables.list", {}, options), "tables"),
+    tables: ({ include, ...options } = {}) =>
+      memberOf(call("tables.list", { query: defined({ include }) }, options), "tables"),
+    search: (search, options) => call("tables.search", { query: { search } }, options),
     *export(options) {
       type Tables = Readonly<Record<string, ReadonlyArray<JsonText>>>
       const tables = yield* memberOf<Tables>(call("tables.export", {}, options), "tables")

@@ -44,6 +44,12 @@ export const operations = {
     response: [shapes.plain, "api_key", "account_id"]
   },
   "tables.list": { method: "GET", path: "/v1/_tables", repeat: "safe", response: [shapes.plain, "tables"] },
+  "tables.search": {
+    method: "GET",
+    path: "/v1/_search",
+    repeat: "safe",
+    response: [shapes.plain, "hits", "matched", "has_more"]
+  },
   "tables.export": { method: "GET", path: "/v1/_export", repeat: "safe", response: [shapes.withTables, "tables"] },
   "tables.import": { method: "POST", path: "/v1/_import", repeat: "keyed", response: [shapes.plain, "tables", "rows"] },
   "tables.usage": {

@@ -27,6 +27,7 @@ import type {
   KeyQuery,
   QueryLink,
   RowLink,
+  SearchAnswer,
   Stored,
   Table,
   TextFieldLink,
@@ -75,6 +76,10 @@ export class AgentMemory extends Context.Service<
       ): TableService<Row, Encoded>
     }
     readonly tables: Effect.Effect<ReadonlyArray<Table>, FailureOf<"tables", "list">>
+    /** The tables, each with its fields and their types. */
+    readonly describedTables: Effect.Effect<ReadonlyArray<Table>, FailureOf<"tables", "list">>
+    /** As with the Promise client: the rows of all tables that have all of these words in their texts. */
+    readonly search: (words: string) => Effect.Effect<SearchAnswer, FailureOf<"tables", "search">>
     readonly export: Effect.Effect<AccountRows, FailureOf<"tables", "export">>
     readonly import: (
       tables: AccountRows,
@@ -119,6 +124,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     ...account,
     table: (name: string, schema?: RowSchema) => inEffects(tableCalls(name, call, readRow, codecOf(name, schema))),
     tables: account.tables(),
+    describedTables: account.tables({ include: "fields" }),
     export: account.export(),
     usage: account.usage(),
     keys: { ...account.keys, list: account.keys.list() },

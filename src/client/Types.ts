@@ -296,10 +296,50 @@ export interface UndoAnswer {
   }>
 }
 
+/** What to tell of tables beside their names and rows. */
+export interface Include {
+  readonly include?: "fields"
+}
+
+/** A table. The last three are there with `include: "fields"`. */
 export interface Table {
   readonly name: string
   /** How many rows are live. */
   readonly rows: number
+  /** When a row was last added or changed; null without any row. */
+  readonly updated_at?: string | null
+  /** The fields of its rows, those that most rows have first: at most 50. */
+  readonly fields?: ReadonlyArray<TableField>
+  /** How many further fields there are. */
+  readonly more_fields?: number
+}
+
+/** A field of a table's rows. `types` tells how many rows have it, by the type of its value. */
+export interface TableField {
+  readonly name: string
+  readonly types: {
+    readonly [Type in "string" | "number" | "boolean" | "null" | "array" | "object"]?: number
+  }
+}
+
+/** A row that has the words of a search. */
+export interface SearchHit {
+  readonly table: string
+  readonly id: string
+  /** Where the words occur, with `…` for what is left out. */
+  readonly snippet: string
+  readonly updated_at: string
+}
+
+/** What a search of all tables found. */
+export interface SearchAnswer {
+  /** The rows that changed last, the newest first: at most 20. */
+  readonly hits: ReadonlyArray<SearchHit>
+  /** How many rows match in all. */
+  readonly matched: number
+  readonly has_more: boolean
+  /** A hint, such as why nothing may have been found. */
+  readonly note?: string
 }
 
 /** Rows by table: what an export gives, and an import takes. */

@@ -307,3 +307,6 @@ export const maxInValues = 100
 
 /** The maximum number of characters in a search. */
 export const maxSearchLength = 200
+
+/** The maximum number of rows in the response of a search of all tables. */
+export const maxHits = 20

@@ -130,9 +130,13 @@ export const parseMatching = (
   const parsed = filter === undefined ? Result.succeed(noFields) : parseFilter(filter, `${at}filter`)
   if (search === undefined) return Result.map(parsed, (filter) => (filter.isEmpty ? undefined : filter))
   return Result.flatMap(parsed, (filter) =>
-    Result.map(parseSearch(search, `${at}search`), (words) => ({ ...filter, isEmpty: false, words }))
+    Result.map(parseWords(search, `${at}search`), ({ isEmpty, words }) => ({ ...filter, isEmpty, words }))
   )
 }
+
+/** The filter of all rows that have the words of a search. `at` is its place in the request, for errors. */
+export const parseWords = (search: string, at: string): Result.Result<Filter, InvalidRequest> =>
+  Result.map(parseSearch(search, at), (words) => ({ ...noFields, isEmpty: false, words }))
 
 /** The filter that names these fields. Every value must be a scalar. */
 export const filterOf = (fields: ReadonlyArray<Member>): Filter => {

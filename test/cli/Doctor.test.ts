@@ -89,7 +89,7 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
             "API key: ok"
           ]
         )
-        assert.strictEqual(found("MCP round trip").detail, "initialize, and tools/list with 19 tools")
+        assert.strictEqual(found("MCP round trip").detail, "initialize, and tools/list with 20 tools")
         assert.strictEqual(found("API key").detail, `gives access to account ${person.accountId}`)
 
         const stale = yield* examine({

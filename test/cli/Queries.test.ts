@@ -15,7 +15,7 @@ const patience = 120_000
 layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
   excludeTestServices: true,
   timeout: "60 seconds"
-})("query and count", (it) => {
+})("query, count and search", (it) => {
   it.effect(
     "print what the service answers, byte by byte, and go on behind a page",
     () =>
@@ -36,6 +36,9 @@ layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
         const sorted = yield* said("query", "notes", "--sort=-n", "--fields", "n")
         assert.deepStrictEqual(sorted.match(/"n":[\d.]+/g), ['"n":3', '"n":2.50', '"n":1'])
         assert.strictEqual(yield* said("count", "notes", "--search", "tea"), '{"count":1}\n')
+        const sums = yield* said("count", "notes", "--by", "title", "--sum", "n", "--max", "n")
+        assert.include(sums, '"sum":{"value":6.50,"numbers":3,"others":0},"max":{"value":3,"numbers":3,"others":0}')
+        assert.match(yield* said("search", "cafe"), /^\{"hits":\[\{"table":"notes","id":"[^"]+","snippet":"Café",/)
       }),
     patience
   )

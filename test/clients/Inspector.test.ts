@@ -33,7 +33,7 @@ toolSuite("inspector", "clients/launcher/build/index.js", (it, file) => {
           const home = yield* makeOwnersHome
           const listed = yield* run(mcp, home, ["--protocol-era", era, "--method", "tools/list", "--strict"])
           assert.include(listed.stderr, "/authorize?")
-          assert.strictEqual(listed.result?.tools?.length, 19, listed.stdout)
+          assert.strictEqual(listed.result?.tools?.length, 20, listed.stdout)
           assert.isUndefined(listed.schemaFindings)
           const called = yield* run(mcp, home, [
             "--protocol-era",

@@ -43,7 +43,7 @@ clientSuite("mcp-remote", (it) => {
         const { mcp } = yield* McpService
         const home = yield* makeOwnersHome
         const first = yield* Effect.scoped(useTools(mcp, home))
-        assert.lengthOf(first.tools, 19)
+        assert.lengthOf(first.tools, 20)
         assert.deepStrictEqual(first.called.structuredContent, { count: 0 })
         assert.include(first.printed, "/authorize?")
         const second = yield* Effect.scoped(useTools(mcp, home))

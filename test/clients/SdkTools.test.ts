@@ -6,6 +6,7 @@ import { logInWith, pinnedClient, sdkClients } from "../support/SdkClients.ts"
 const names = [
   "list_tables",
   "query",
+  "search",
   "count",
   "add",
   "upsert",
@@ -30,7 +31,7 @@ const row = { title: "Grüße 🌱", n: 1.5, isOpen: true, none: null, tags: ["a
 clientSuite("the tools in the official SDK's client", (it) => {
   for (const [name, open] of Object.entries({ ...sdkClients, "version 2, pinned": pinnedClient }))
     it.effect(
-      `lists the 19 tools in their order, writes, reads the same back, and learns what was wrong (${name})`,
+      `lists the 20 tools in their order, writes, reads the same back, and learns what was wrong (${name})`,
       () =>
         Effect.gen(function* () {
           const { mcp } = yield* McpService

@@ -2,13 +2,14 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Result, Stream, type Scope } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { fullAccess, type Actor, type Reach } from "../../src/domain/Actor.ts"
-import { parseFilter } from "../../src/domain/Query.ts"
+import { parseFilter, parseWords } from "../../src/domain/Query.ts"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
 import { Changes } from "../../src/server/changes/Changes.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { Links } from "../../src/server/links/Links.ts"
 import { Writes, type SingleOperation } from "../../src/server/tables/Writes.ts"
 import { Rows } from "../../src/server/tables/Rows.ts"
+import { Search } from "../../src/server/tables/Search.ts"
 import { Tables } from "../../src/server/tables/Tables.ts"
 import { Versions } from "../../src/server/versions/Versions.ts"
 import { backupId, backupRow } from "../support/Backups.ts"
@@ -23,6 +24,7 @@ const services = Effect.gen(function* () {
     Links: yield* Links,
     Writes: yield* Writes,
     Rows: yield* Rows,
+    Search: yield* Search,
     Tables: yield* Tables,
     Versions: yield* Versions,
     Changes: yield* Changes
@@ -53,6 +55,7 @@ interface Method {
 
 const json = JsonText.trusted
 const filterOf = (text: string) => Result.getOrThrow(parseFilter(json(text), "/filter"))
+const words = (text: string) => Result.getOrThrow(parseWords(text, "/search"))
 const byId = (id: string) => `{"id":"${id}"}`
 
 /** Every operation on its own; a new one does not compile before it is here. */
@@ -86,13 +89,18 @@ const makeMethods = Effect.gen(function* () {
     Links: links,
     Writes: writes,
     Rows: rows,
+    Search: search,
     Tables: tables,
     Versions: versions,
     Changes: changes
   } = yield* services
   const every = { filter: undefined, sort: undefined, limit: 100 }
   const methods: Readonly<Record<string, Method>> = {
-    "Tables.list": readingAll((actor) => tables.list(actor)),
+    "Search.everywhere": readingAll((actor) => search.everywhere(actor, words("of"))),
+    "Tables.list": readingAll(
+      (actor) => tables.list(actor),
+      (actor) => tables.list(actor, 9)
+    ),
     "Tables.overview": readingAll((actor) => tables.overview(actor)),
     "Tables.names": readingAll((actor) => tables.names(actor)),
     "Tables.summaries": readingAll((actor) => tables.summaries(actor)),
@@ -113,7 +121,11 @@ const makeMethods = Effect.gen(function* () {
     "Rows.summary": reading((actor, { table }) =>
       rows.summary(actor, table, undefined, { by: "n", measures: [{ measure: "sum", field: "n" }] })
     ),
-    "Rows.fields": reading((actor, { table }) => Effect.map(rows.fields(actor, table), (fields) => [...fields])),
+    "Rows.every": reading((actor, { table }) => rows.every(actor, table, words("of"))),
+    "Rows.filled": readingAll((actor) => rows.filled(actor)),
+    "Rows.overview": reading((actor, { table }) =>
+      Effect.map(rows.overview(actor, table), ({ changedAt, fields }) => [changedAt, [...fields]])
+    ),
     "Rows.notes": reading((actor, { table }) => rows.notes.ofNothing({ table, filter: json('{"m":1}') }, actor)),
     "Rows.matched": reading((actor, { table }) => rows.matched(actor, table, undefined)),
     "Rows.count": reading(

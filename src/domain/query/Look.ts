@@ -88,13 +88,7 @@ export class Look {
   /** All strings of the row, folded and on lines of their own: no word reaches over the end of a line. */
   strings(): string {
     const { text } = this.row.data
-    const folded: Array<string> = []
-    for (let open = text.indexOf('"'); open !== -1;) {
-      const close = stringClose(text, open)
-      // In compact text a name is what a colon follows.
-      if (text[close + 1] !== ":") folded.push(this.folded(text.slice(open, close + 1)))
-      open = text.indexOf('"', close + 1)
-    }
+    const folded = stringsIn(text).map((value) => this.folded(value))
     this.pace.count(text.length)
     return folded.join("\n")
   }
@@ -131,6 +125,18 @@ export class Look {
     this.pace.count(this.row.data.text.length)
     return (this.own = new Map(members(this.row.data).map(({ name, value }) => [encodeText(name), value])))
   }
+}
+
+/** The JSON texts of all strings in the compact text of a value, at any depth; names are none. */
+export const stringsIn = (text: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  for (let open = text.indexOf('"'); open !== -1;) {
+    const close = stringClose(text, open)
+    // In compact text a name is what a colon follows.
+    if (text[close + 1] !== ":") found.push(text.slice(open, close + 1))
+    open = text.indexOf('"', close + 1)
+  }
+  return found
 }
 
 /** Whether a text occurs in another. */

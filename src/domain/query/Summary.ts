@@ -22,7 +22,7 @@ export const summingOf = (asked: { readonly [Name in Measure | "by"]?: string | 
   return asked.by === undefined && found.length === 0 ? undefined : { by: asked.by, measures: found }
 }
 
-/** The fields that are looked at. */
+/** The fields that are looked at, each once. */
 export const fieldsIn = ({ by, measures }: Summing): ReadonlyArray<string> => [
   ...new Set([...(by === undefined ? [] : [by]), ...measures.map(({ field }) => field)])
 ]
@@ -30,10 +30,33 @@ export const fieldsIn = ({ by, measures }: Summing): ReadonlyArray<string> => [
 /** The most groups that are given one by one. */
 export const maxGroups = 100
 
-const small = /^-?\d{1,10}(?:\.\d{1,4})?$/
+/** Small numbers have at most so many characters, of which so many are decimal places, and no exponent. */
+const longestSmall = 15
 const finest = 4
 /** Sums of small numbers stay exact below this. */
 const safe = Number.MAX_SAFE_INTEGER / 2
+
+/** A small number without its decimal point, of which {@link placesIn} tells the place; NaN for any other number. */
+const wholeOf = (text: string): number => {
+  const { length } = text
+  if (length > longestSmall) return Number.NaN
+  const isNegative = text.charCodeAt(0) === 45
+  let whole = 0
+  for (let i = isNegative ? 1 : 0; i < length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 48 && unit <= 57) whole = whole * 10 + unit - 48
+    else if (unit !== 46 || length - i - 1 > finest) return Number.NaN
+  }
+  return isNegative ? -whole : whole
+}
+
+const placesIn = (text: string): number => {
+  const point = text.indexOf(".")
+  return point === -1 ? 0 : text.length - point - 1
+}
+
+/** Small numbers have too few digits for two of them to be the same double. */
+const smallValue = (text: string): number => wholeOf(text) / 10 ** placesIn(text)
 
 /** How much work a number of any other spelling is, in the characters of {@link Summary.see}. */
 const workOfAny = 20_000
@@ -48,7 +71,7 @@ class Measured {
   private total: Decimal | undefined = { digits: 0n, exponent: 0 }
   /** What is not in the total yet: small numbers by their decimal places, as whole numbers. */
   private readonly pending: Array<number | undefined> = []
-  private extreme: { readonly key: string; readonly text: string } | undefined
+  private extreme: { readonly text: string; readonly value: number; key?: string } | undefined
 
   constructor(measure: Measure) {
     this.measure = measure
@@ -64,9 +87,10 @@ class Measured {
       this.compare(value)
       return value.length
     }
-    if (small.test(value)) {
-      this.addSmall(value)
-      return 0
+    const whole = wholeOf(value)
+    if (!Number.isNaN(whole)) {
+      this.addSmall(whole, placesIn(value))
+      return value.length
     }
     const decimal = decimalOf(value)
     this.total = decimal === undefined || this.total === undefined ? undefined : add(this.total, decimal)
@@ -80,10 +104,8 @@ class Measured {
     return `{"value":${value ?? "null"},"numbers":${this.numbers},"others":${rows - this.numbers}${note}}`
   }
 
-  private addSmall(text: string): void {
-    const point = text.indexOf(".")
-    const places = point === -1 ? 0 : text.length - point - 1
-    const sum = (this.pending[places] ?? 0) + Number(point === -1 ? text : text.slice(0, point) + text.slice(point + 1))
+  private addSmall(whole: number, places: number): void {
+    const sum = (this.pending[places] ?? 0) + whole
     this.pending[places] = sum
     if (Math.abs(sum) > safe) this.settle()
   }
@@ -98,9 +120,16 @@ class Measured {
   }
 
   private compare(text: string): void {
-    const key = sortKey(text)
-    const order = this.extreme === undefined ? 0 : comparePoints(key, this.extreme.key)
-    if (this.extreme === undefined || (this.measure === "min" ? order < 0 : order > 0)) this.extreme = { key, text }
+    const value = smallValue(text)
+    const { extreme } = this
+    if (extreme === undefined) {
+      this.extreme = { text, value }
+      return
+    }
+    const isSmall = !Number.isNaN(value - extreme.value)
+    const key = isSmall ? undefined : sortKey(text)
+    const order = key === undefined ? value - extreme.value : comparePoints(key, (extreme.key ??= sortKey(extreme.text)))
+    if (this.measure === "min" ? order < 0 : order > 0) this.extreme = { text, value, ...(key !== undefined && { key }) }
   }
 
   private value(): string | undefined {
@@ -123,6 +152,10 @@ export class Summary {
   private readonly summing: Summing
   private readonly measured: ReadonlyArray<Measured>
   private readonly groups = new Map<string, Group>()
+  /** The same by each spelling of their values. */
+  private readonly spelled = new Map<string, Group>()
+  /** Which of the fields that are looked at each measure is of; the one to group by is the first. */
+  private readonly places: ReadonlyArray<number>
   /** How many rows it has seen. */
   count = 0
   private missing = 0
@@ -130,23 +163,26 @@ export class Summary {
   constructor(summing: Summing) {
     this.summing = summing
     this.measured = summing.measures.map(({ measure }) => new Measured(measure))
+    const fields = fieldsIn(summing)
+    this.places = summing.measures.map(({ field }) => fields.indexOf(field))
   }
 
   /**
-   * Adds a row, of which each field is given as the JSON text of its value, undefined where the row does not have it. Gives
-   * how much work it was, in characters read.
+   * Adds a row, of which each of {@link fieldsIn} is given by its index, as the JSON text of its value, undefined where the
+   * row does not have it. Gives how much work it was, in characters read.
    */
-  see(value: (field: string) => string | undefined): number {
-    const { by, measures } = this.summing
+  see(value: (place: number) => string | undefined): number {
     this.count++
     let work = 0
-    const group = by === undefined ? undefined : this.groupOf(value(by))
-    if (group !== undefined) {
-      group.count++
-      work += group.value.length
+    let group: Group | undefined
+    if (this.summing.by !== undefined) {
+      const of = value(0)
+      group = this.groupOf(of)
+      work += of?.length ?? 0
     }
-    for (const [index, { field }] of measures.entries()) {
-      const seen = value(field)
+    if (group !== undefined) group.count++
+    for (let index = 0; index < this.places.length; index++) {
+      const seen = value(this.places[index]!)
       work += this.measured[index]!.see(seen)
       if (group !== undefined) work += group.measured[index]!.see(seen)
     }
@@ -176,12 +212,17 @@ export class Summary {
       this.missing++
       return undefined
     }
+    const spelled = this.spelled.get(value)
+    if (spelled !== undefined) return spelled
     // All arrays and objects have one key: those of one spelling are a group.
     const key = value[0] === "{" || value[0] === "[" ? value : sortKey(value)
-    const known = this.groups.get(key)
-    if (known !== undefined) return known
-    const group = { value, count: 0, measured: this.summing.measures.map(({ measure }) => new Measured(measure)) }
+    const group = this.groups.get(key) ?? {
+      value,
+      count: 0,
+      measured: this.summing.measures.map(({ measure }) => new Measured(measure))
+    }
     this.groups.set(key, group)
+    this.spelled.set(value, group)
     return group
   }
 }
@@ -193,9 +234,10 @@ const textOf = (count: number, measured: ReadonlyArray<Measured>, { measures }: 
 export function* summaryOf(rows: ReadonlyArray<Pick<Row, "data">>, summing: Summing): Turns<Summary> {
   const summary = new Summary(summing)
   const pace = new Pace()
+  const names = fieldsIn(summing)
   for (const { data } of rows) {
     const fields = membersByName(data)
-    yield* pace.worked(membersWork * data.length + summary.see((field) => fields.get(field)?.value))
+    yield* pace.worked(membersWork * data.length + summary.see((place) => fields.get(names[place]!)?.value))
   }
   return summary
 }

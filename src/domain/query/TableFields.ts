@@ -1,5 +1,6 @@
-import { flat, type JsonText } from "../json/JsonText.ts"
+import { flat } from "../json/JsonText.ts"
 import { members, membersWork } from "../json/Members.ts"
+import type { Row } from "../Row.ts"
 import { Pace, type Turns } from "../Turns.ts"
 
 export const fieldTypes = ["string", "number", "boolean", "null", "array", "object"] as const
@@ -36,8 +37,12 @@ const mostKnown = 2000
 /** The longest name of a field that is told, in characters. */
 const longestName = 200
 
+/** When the row that changed last did so, in milliseconds; undefined without rows. */
+export const lastChange = (rows: ReadonlyArray<Pick<Row, "updatedAt">>): number | undefined =>
+  rows.length === 0 ? undefined : rows.reduce((last, { updatedAt }) => Math.max(last, updatedAt), 0)
+
 /** Looks at all rows of a table, in turns. */
-export function* fieldsOf(rows: Iterable<{ readonly data: JsonText }>): Turns<TableFields> {
+export function* fieldsOf(rows: Iterable<Pick<Row, "data">>): Turns<TableFields> {
   const fields = new Map<string, Map<FieldType, number>>()
   const pace = new Pace()
   for (const { data } of rows) {
@@ -56,6 +61,9 @@ export function* fieldsOf(rows: Iterable<{ readonly data: JsonText }>): Turns<Ta
   }
   return fields
 }
+
+/** So many fields of a table are told. */
+export const maxToldFields = 50
 
 /** Whether a row may have a field: where not all are told, any may. */
 export const mayHave = (fields: TableFields, name: string): boolean =>

@@ -11,11 +11,12 @@ import type { Settings } from "../config/Settings.ts"
 import type { Links } from "../links/Links.ts"
 import type { Writes, WriteTarget } from "../tables/Writes.ts"
 import type { Rows } from "../tables/Rows.ts"
+import type { Search } from "../tables/Search.ts"
 import type { Tables } from "../tables/Tables.ts"
 import type { Versions } from "../versions/Versions.ts"
 
 /** The services that tools work with: the same that REST has. */
-export type ToolServices = Changes | Links | Rows | Settings | Writes | Tables | Versions
+export type ToolServices = Changes | Links | Rows | Search | Settings | Writes | Tables | Versions
 
 /** What clients are told of a tool before they call it. */
 export interface ToolHints {

@@ -6,6 +6,7 @@ import { systemFieldBytes } from "../../domain/RowInput.ts"
 import { sayingOnce } from "./SayingOnce.ts"
 import type { Tool } from "./Tool.ts"
 import { restore, versions } from "./tools/HistoryTools.ts"
+import { search } from "./tools/SearchTool.ts"
 import { count, listTables, openRow, openTextField, query } from "./tools/ReadTools.ts"
 import {
   remember,
@@ -21,6 +22,7 @@ import { add, batch, remove, updateRow, updateWhere, upsert } from "./tools/Writ
 const tools: ReadonlyArray<Tool> = [
   listTables,
   query,
+  search,
   count,
   add,
   upsert,

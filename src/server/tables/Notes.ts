@@ -1,14 +1,12 @@
 import { Effect, Option } from "effect"
-import type { SqlClient } from "effect/sql"
-import { sees, type Actor } from "../../domain/Actor.ts"
+import type { Actor } from "../../domain/Actor.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
-import { members } from "../../domain/json/Members.ts"
+import { members, readItems } from "../../domain/json/Members.ts"
 import { RowNotFound, withMembers, type Unavailable } from "../../domain/Problem.ts"
 import { parseSort } from "../../domain/Query.ts"
 import { emptyTableNote, filterNote, unknownFieldNote } from "../../domain/query/Note.ts"
 import { mayHave, type TableFields } from "../../domain/query/TableFields.ts"
 import { systemFields, type Row } from "../../domain/Row.ts"
-import { refine } from "../sql/SqlFailure.ts"
 import type { WriteResult } from "./engine/Evaluation.ts"
 
 /** What found nothing: a filter's JSON and a sort, as they were sent. */
@@ -19,33 +17,33 @@ export interface Asked {
 
 /** Hints for whoever found nothing, and may take it that nothing is stored. They never fail what they are for. */
 export const makeNotes = (
-  sql: SqlClient.SqlClient,
+  filledTables: (actor: Actor) => Effect.Effect<ReadonlyArray<string>, Unavailable>,
   fieldsOf: (actor: Actor, table: string) => Effect.Effect<TableFields, Unavailable>
 ) => {
-  /** The tables with rows that the actor can see, by name. */
-  const filledTables = Effect.fnUntraced(function* (actor: Actor) {
-    const found = yield* refine(sql<{ name: string }>`
-      SELECT name FROM tables WHERE account_id = ${actor.accountId} AND rows > 0 ORDER BY name
-    `)
-    return found.map(({ name }) => name).filter((name) => sees(actor, name))
-  })
-
   const optional = <A>(note: Effect.Effect<A | undefined, Unavailable>): Effect.Effect<A | undefined> =>
     Effect.map(Effect.option(note), Option.getOrUndefined)
 
+  /** Why each of some filters may find nothing in a table, which is looked at once for all of them. */
+  const makeOfFilter = Effect.fnUntraced(function* (table: string, actor: Actor) {
+    const knownFields = yield* Effect.cached(fieldsOf(actor, table))
+    const knownTables = yield* Effect.cached(filledTables(actor))
+    return (filter: JsonText | undefined): Effect.Effect<string | undefined> =>
+      optional(
+        Effect.gen(function* () {
+          // No id is a mistyped one of another row.
+          if (filter !== undefined && members(filter).some(({ name }) => name !== "id")) {
+            const fields = yield* knownFields
+            if (fields.size > 0) return filterNote(filter, fields)
+          }
+          const tables = yield* knownTables
+          return tables.length === 0 || tables.includes(table) ? undefined : emptyTableNote(table, tables)
+        })
+      )
+  })
+
   /** Why nothing may have been found. */
   const ofNothing = ({ filter, table }: Asked, actor: Actor): Effect.Effect<string | undefined> =>
-    optional(
-      Effect.gen(function* () {
-        // No id is a mistyped one of another row.
-        if (filter !== undefined && members(filter).some(({ name }) => name !== "id")) {
-          const fields = yield* fieldsOf(actor, table)
-          if (fields.size > 0) return filterNote(filter, fields)
-        }
-        const tables = yield* filledTables(actor)
-        return tables.length === 0 || tables.includes(table) ? undefined : emptyTableNote(table, tables)
-      })
-    )
+    Effect.flatMap(makeOfFilter(table, actor), (ofFilter) => ofFilter(filter))
 
   /** Why the first page of a query may have nothing, or not the order that was asked for. */
   const ofPage = Effect.fnUntraced(function* (
@@ -69,23 +67,75 @@ export const makeNotes = (
   const ofWrite = <E, R>(asked: Asked, actor: Actor, write: Effect.Effect<WriteResult, E, R>) =>
     write.pipe(
       Effect.flatMap((result) =>
-        changedNothing(result)
+        changedNothing(result.body)
           ? Effect.map(ofNothing(asked, actor), (note) => ({ ...result, body: noted(result.body, note) }))
           : Effect.succeed(result)
       ),
-      Effect.catch((problem: E) =>
-        problem instanceof RowNotFound
-          ? Effect.flatMap(ofNothing(asked, actor), (note) =>
-              Effect.fail(
-                note === undefined ? problem : (withMembers<RowNotFound>(problem, { note }) as E & RowNotFound)
-              )
-            )
-          : Effect.fail(problem)
-      )
+      Effect.catch((problem: E) => withNote(problem, asked, actor))
     )
 
-  return { ofNothing, ofPage, ofWrite }
+  const withNote = <E>(problem: E, asked: Asked, actor: Actor): Effect.Effect<never, E> =>
+    problem instanceof RowNotFound
+      ? Effect.flatMap(ofNothing(asked, actor), (note) =>
+          Effect.fail(note === undefined ? problem : (withMembers<RowNotFound>(problem, { note }) as E & RowNotFound))
+        )
+      : Effect.fail(problem)
+
+  /** {@link ofWrite} for a batch: the notes are in the results of its operations. */
+  const ofBatch = <E, R>(
+    { operations, table }: { readonly table: string; readonly operations: ReadonlyArray<Operation> },
+    actor: Actor,
+    write: Effect.Effect<WriteResult, E, R>
+  ) =>
+    write.pipe(
+      Effect.flatMap((result) => {
+        if (result.body.length > longestNoted) return Effect.succeed(result)
+        return Effect.map(withNotes(result.body, operations, table, actor), (body) => ({ ...result, body }))
+      }),
+      Effect.catch((problem: E) => {
+        const { operation } = problem as { readonly operation?: number }
+        return withNote(problem, { table, filter: operations[operation ?? 0]?.filter }, actor)
+      })
+    )
+
+  const withNotes = Effect.fnUntraced(function* (
+    body: JsonText,
+    operations: ReadonlyArray<Operation>,
+    table: string,
+    actor: Actor
+  ) {
+    const results = [...readItems(members(body)[0]!.value)]
+    const empty = operations.flatMap(({ filter }, index) => {
+      const result = results[index]!
+      return filter !== undefined && changedNothing(resultIn(result)) ? [{ filter, index, result }] : []
+    })
+    if (empty.length === 0) return body
+    const ofFilter = yield* makeOfFilter(table, actor)
+    for (const { filter, index, result } of empty.slice(0, mostNotes)) {
+      const own = resultIn(result)
+      const text = noted(own, yield* ofFilter(filter)).text
+      results[index] = `${result.slice(0, -1 - own.length)}${text}}`
+      // What explains one filter may compare a long name with thousands.
+      yield* Effect.yieldNow
+    }
+    return JsonText.trusted(`{"results":[${results.join()}]}`)
+  })
+
+  return { ofNothing, ofPage, ofWrite, ofBatch }
 }
+
+/** An operation of a batch, as far as a note may speak of it. */
+interface Operation {
+  readonly action: string
+  readonly filter?: JsonText
+}
+
+/** So many characters of a batch's results are looked through, and so many of its operations get a note. */
+const longestNoted = 1_000_000
+const mostNotes = 20
+
+/** What an operation of a batch resulted in: the last member of its entry. */
+const resultIn = (entry: string): JsonText => JsonText.trusted(members(JsonText.trusted(entry)).at(-1)!.value)
 
 /** Whether at most one row can match, which is in any order. */
 const namesId = (filter: JsonText | undefined): boolean =>
@@ -95,6 +145,6 @@ const namesId = (filter: JsonText | undefined): boolean =>
 export const noted = (body: JsonText, note: string | undefined): JsonText =>
   note === undefined ? body : JsonText.trusted(`${body.text.slice(0, -1)},"note":${JSON.stringify(note)}}`)
 
-/** Whether a delete or an update changed nothing. */
-const changedNothing = ({ body }: WriteResult): boolean =>
-  body.length < 200 && /^\{"(?:deleted|updated)":0\b/.test(body.text)
+/** Whether a delete or an update changed nothing, and has no note yet. */
+const changedNothing = (body: JsonText): boolean =>
+  body.length < 200 && /^\{"(?:deleted|updated)":0\b(?!.*"note":)/.test(body.text)

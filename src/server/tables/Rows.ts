@@ -16,7 +16,7 @@ import { TableCache } from "./engine/cache/TableCache.ts"
 import { traced } from "../telemetry/Traced.ts"
 import { Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
 import { selectedParts } from "../../domain/query/Selection.ts"
-import { fieldsOf, type TableFields } from "../../domain/query/TableFields.ts"
+import { fieldsOf, lastChange, type TableFields } from "../../domain/query/TableFields.ts"
 import { noteMember } from "./operations/OperationKind.ts"
 import { makeNotes, noted } from "./Notes.ts"
 import { moreOf, type Asked } from "./Pages.ts"
@@ -28,8 +28,7 @@ import { makeStoredRows } from "./StoredRows.ts"
  */
 export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Rows", {
   make: Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const stored = makeStoredRows(sql)
+    const stored = makeStoredRows(yield* SqlClient.SqlClient)
     const cache = yield* TableCache
     const capacity = yield* Capacity
 
@@ -39,17 +38,22 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
         ? inTurns(work)
         : Effect.scoped(Effect.andThen(Effect.mapError(capacity.scans.take(accountId, 1), tooManyScans), inTurns(work)))
 
-    /** The fields of a table's rows. */
-    const fields = traced("Rows.fields")(function* (actor: Actor, table: string) {
+    /** The fields of a table's rows, and when the last of these changed. */
+    const overview = traced("Rows.overview")(function* (actor: Actor, table: string) {
       const { accountId } = actor
-      if (!sees(actor, table)) return new Map() as TableFields
+      if (!sees(actor, table)) return { fields: new Map() as TableFields, changedAt: undefined }
       const cached = yield* cache.at(accountId, table, actor)
-      if (cached !== undefined) return yield* inTurns(cached.fields())
       const every = { filter: undefined, sort: undefined, limit: everyRow }
-      return yield* inTurns(fieldsOf((yield* selectStored(accountId, table, every)).rows))
+      const { rows } = cached ?? (yield* selectStored(accountId, table, every))
+      return { fields: yield* inTurns(cached?.fields() ?? fieldsOf(rows)), changedAt: lastChange(rows) }
     }, Effect.scoped)
 
-    const notes = makeNotes(sql, fields)
+    /** The names of the tables with rows, of those that the actor can see. */
+    const filled = traced("Rows.filled")(function* (actor: Actor) {
+      return (yield* stored.filled(actor.accountId)).filter((name) => sees(actor, name))
+    })
+
+    const notes = makeNotes(filled, (actor, table) => Effect.map(overview(actor, table), ({ fields }) => fields))
 
     /** Reads from the database, within the memory that the scope holds. */
     const selectStored = Effect.fnUntraced(function* (accountId: AccountId, table: string, query: Query) {
@@ -89,13 +93,35 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       return JsonText.joined(['{"rows":[', ...parts, `],"has_more":${hasMore}${more}${noteMember(note)}}`])
     }, Effect.scoped)
 
+    /** All rows that match, in a table that may be in memory. The scope holds the memory of those that were read. */
+    const matching = Effect.fnUntraced(function* (
+      accountId: AccountId,
+      table: string,
+      cached: CachedTable | undefined,
+      filter: Filter
+    ) {
+      const asked = { filter, sort: undefined, limit: everyRow }
+      const { rows } =
+        cached === undefined
+          ? yield* selectStored(accountId, table, asked)
+          : yield* inMemory(accountId, cached, filter, cached.query(asked))
+      return rows as ReadonlyArray<Row>
+    })
+
+    /** All rows that match, in insertion order, for a response that shows little of them. */
+    const every = traced("Rows.every")(function* (actor: Actor, table: string, filter: Filter) {
+      if (filter.isImpossible || !sees(actor, table)) return []
+      return yield* matching(actor.accountId, table, yield* cache.at(actor.accountId, table, actor), filter)
+    })
+
     /** How many rows match. */
     const matched = Effect.fnUntraced(function* (actor: Actor, table: string, filter: Filter | undefined) {
+      const { accountId } = actor
       if (filter?.isImpossible === true || !sees(actor, table)) return 0
-      const cached = yield* cache.at(actor.accountId, table, actor)
-      if (cached !== undefined) return yield* inMemory(actor.accountId, cached, filter, cached.count(filter))
-      if (stored.decides(filter)) return yield* stored.count(actor.accountId, table, filter)
-      return (yield* select(actor, table, { filter, sort: undefined, limit: everyRow })).rows.length
+      const cached = yield* cache.at(accountId, table, actor)
+      if (cached !== undefined) return yield* inMemory(accountId, cached, filter, cached.count(filter))
+      if (filter === undefined || stored.decides(filter)) return yield* stored.count(accountId, table, filter)
+      return (yield* matching(accountId, table, undefined, filter)).length
     }, Effect.scoped)
 
     /** `{count}` of the rows that match, and a note where there are none. `asked` is the filter's JSON. */
@@ -145,11 +171,7 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       const { accountId } = actor
       const cached = yield* cache.at(accountId, table, actor)
       if (cached === undefined && stored.decides(filter)) return yield* stored.ids(accountId, table, filter, limit)
-      const asked = { filter, sort: undefined, limit: everyRow }
-      const { rows } =
-        cached === undefined
-          ? yield* select(actor, table, asked)
-          : yield* inMemory(accountId, cached, filter, cached.query(asked))
+      const rows = yield* matching(accountId, table, cached, filter)
       return { matched: rows.length, ids: rows.slice(0, limit).map(({ id }) => id) }
     }, Effect.scoped)
 
@@ -161,7 +183,7 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       return Option.fromUndefinedOr(rows[0])
     }, Effect.scoped)
 
-    return { query, select, ids, find, count, summary, matched, fields, notes }
+    return { query, select, every, ids, find, count, summary, matched, overview, filled, notes }
   })
 }) {
   static readonly layer = Layer.effect(this, this.make)

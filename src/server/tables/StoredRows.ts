@@ -151,5 +151,13 @@ export const makeStoredRows = (sql: SqlClient.SqlClient) => {
     return { matched: found[0]?.matched ?? 0, ids: found.map(({ id }) => id) }
   }, refine)
 
-  return { decides, query, count, longest, ids }
+  /** The names of the tables that have rows. */
+  const filled = traced("StoredRows.filled")(function* (accountId: AccountId) {
+    const found = yield* sql<{ name: string }>`
+        SELECT name FROM tables WHERE account_id = ${accountId} AND rows > 0 ORDER BY name
+      `
+    return found.map(({ name }) => name)
+  }, refine)
+
+  return { filled, decides, query, count, longest, ids }
 }

@@ -1,20 +1,33 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { JsonText } from "../../domain/json/JsonText.ts"
+import { JsonText, print } from "../../domain/json/JsonText.ts"
 import type { AccountId } from "../../domain/Account.ts"
 import { sees, type Actor } from "../../domain/Actor.ts"
 import type { Usage } from "../../domain/Usage.ts"
+import type { Unavailable } from "../../domain/Problem.ts"
+import { commonFields } from "../../domain/query/TableFields.ts"
+import { timeText } from "../../domain/Row.ts"
 import { usageLimits } from "../../domain/Limits.ts"
+import { Capacity, roomToAnswer } from "../capacity/Capacity.ts"
 import { Settings } from "../config/Settings.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
 import { makeExport } from "./Exports.ts"
+import { Rows } from "./Rows.ts"
 import { traced } from "../telemetry/Traced.ts"
 import { texts } from "../sql/SqlParams.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
-interface TableEntry {
+/** A table, and how many rows it has. */
+export interface TableEntry {
   readonly name: string
   readonly rows: number
+}
+
+/** A table for whoever is to write to it: its fields, those that most rows have first, and when a row last changed. */
+export interface DescribedTable extends TableEntry {
+  readonly updated_at: string | null
+  readonly fields: ReadonlyArray<{ readonly name: string; readonly types: Readonly<Record<string, number>> }>
+  readonly more_fields: number
 }
 
 /** A table for people: `changedAt` is null where all its rows are deleted. */
@@ -33,7 +46,7 @@ export interface Totals {
 
 /** What an account stores, and its limits. */
 interface TablesOverview {
-  readonly tables: ReadonlyArray<TableEntry>
+  readonly tables: ReadonlyArray<TableEntry | DescribedTable>
   readonly usage: { readonly tables: number; readonly storage_bytes: number }
   readonly limits: {
     readonly tables: number
@@ -50,6 +63,8 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
     const limiter = yield* RateLimiter
     const { limits } = yield* Settings
     const exportRows = makeExport(sql)
+    const rowsOf = yield* Rows
+    const capacity = yield* Capacity
 
     /** Tables with live rows or restorable versions, by name, of those that the actor can see. */
     const listed = traced("Tables.listed")(function* (actor: Actor) {
@@ -67,6 +82,27 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
         `
       return all.filter(({ name }) => sees(actor, name))
     }, refine)
+
+    /** {@link listed}, each with its fields where they are asked for: at most `mostFields`. */
+    const entries = Effect.fnUntraced(function* (
+      actor: Actor,
+      mostFields: number | undefined
+    ): Effect.fn.Return<ReadonlyArray<TableEntry | DescribedTable>, Unavailable> {
+      const tables = yield* listed(actor)
+      if (mostFields === undefined) return tables.map(({ name, rows }) => ({ name, rows }))
+      return yield* Effect.forEach(tables, ({ name, rows }) =>
+        Effect.map(rowsOf.overview(actor, name), ({ changedAt, fields }): DescribedTable => {
+          const told = commonFields(fields, mostFields)
+          return {
+            name,
+            rows,
+            updated_at: changedAt === undefined ? null : timeText(changedAt),
+            fields: told.map(([name, types]) => ({ name, types: Object.fromEntries(types) })),
+            more_fields: fields.size - told.length
+          }
+        })
+      )
+    })
 
     /** {@link listed} with what a person wants to know of each. Bytes are without the rows' system fields. */
     const summaries = traced("Tables.summaries")(function* (actor: Actor) {
@@ -141,21 +177,21 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
       return found!
     }, refine)
 
-    /** `{tables}`: those with live rows or restorable versions, by name. */
-    const list = traced("Tables.list")(function* (actor: Actor) {
-      const tables = yield* listed(actor)
-      const entries = tables.map(({ name, rows }) => `{"name":"${name}","rows":${rows}}`)
-      return JsonText.trusted(`{"tables":[${entries.join()}]}`)
-    })
+    /** `{tables}`: those with live rows or restorable versions, by name, each with so many of its fields, if any are asked for. */
+    const list = traced("Tables.list")(function* (actor: Actor, mostFields?: number) {
+      const text = print({ tables: yield* entries(actor, mostFields) })
+      yield* roomToAnswer(actor.accountId, capacity, text.length)
+      return JsonText.trusted(text)
+    }, Effect.scoped)
 
     /** {@link list} with usage and limits. */
-    const overview = traced("Tables.overview")(function* (actor: Actor) {
+    const overview = traced("Tables.overview")(function* (actor: Actor, mostFields?: number) {
       const { access, accountId } = actor
-      const [tables, bytes] = yield* Effect.all([listed(actor), storageBytes(accountId, access.tables)], {
+      const [tables, bytes] = yield* Effect.all([entries(actor, mostFields), storageBytes(accountId, access.tables)], {
         concurrency: "unbounded"
       })
       const overview: TablesOverview = {
-        tables: tables.map(({ name, rows }) => ({ name, rows })),
+        tables,
         usage: {
           tables: tables.filter(({ rows }) => rows > 0).length,
           storage_bytes: bytes

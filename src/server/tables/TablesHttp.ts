@@ -13,11 +13,13 @@ import { defaultQueryLimit } from "../../domain/Limits.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { missingFilter } from "../../domain/keys/RowKeys.ts"
 import { InvalidRequest } from "../../domain/Problem.ts"
-import { parseSort } from "../../domain/Query.ts"
+import { parseSort, parseWords } from "../../domain/Query.ts"
+import { maxToldFields } from "../../domain/query/TableFields.ts"
 import { summingOf } from "../../domain/query/Summary.ts"
 import type { WriteResult } from "./engine/Evaluation.ts"
 import { readCursor, readSelection } from "./Pages.ts"
 import { readFilter, readJson, Rows } from "./Rows.ts"
+import { Search } from "./Search.ts"
 
 /** How long an export may take: it occupies a connection of the database. */
 export const ExportDeadline = Context.Reference<Duration.Input>(
@@ -61,11 +63,17 @@ export const TablesHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const tables = yield* Tables
     const writes = yield* Writes
+    const search = yield* Search
     const exportAnswer = yield* makeExportAnswer
 
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* () {
-        return answer(yield* tables.list(yield* CurrentActor))
+      list: Effect.fnUntraced(function* ({ query }) {
+        const mostFields = query.include === undefined ? undefined : maxToldFields
+        return answer(yield* tables.list(yield* CurrentActor, mostFields))
+      }),
+      search: Effect.fnUntraced(function* ({ query }) {
+        const words = yield* Effect.fromResult(parseWords(query.search, "search"))
+        return answer(yield* search.everywhere(yield* CurrentActor, words))
       }),
       import: Effect.fnUntraced(function* ({ headers, payload, query }) {
         const options = { idempotencyKey: headers["idempotency-key"], isDryRun: query.dry_run === true }
@@ -173,7 +181,10 @@ export const RowsHttp = HttpApiBuilder.group(
         return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation))
       }),
       batch: Effect.fnUntraced(function* (request) {
-        return writeAnswer(yield* writes.batch(yield* CurrentActor, targetOf(request), request.payload.operations))
+        const { operations } = request.payload
+        const actor = yield* CurrentActor
+        const write = writes.batch(actor, targetOf(request), operations)
+        return writeAnswer(yield* rows.notes.ofBatch({ table: request.params.table, operations }, actor, write))
       }),
       updateRow: Effect.fnUntraced(function* (request) {
         const operation = { action: "update_row", ...request.payload, ...guardHeaderOf(request) } as const

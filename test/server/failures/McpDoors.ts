@@ -6,7 +6,8 @@ const callsOf = (id: string): Readonly<Record<string, object>> => {
   const table = "notes"
   const memory = { title: "a title", content: "a content", tags: ["a tag"], key: ["title"] }
   return {
-    list_tables: {},
+    list_tables: { include: "fields" },
+    search: { search: "a note" },
     query: { table, filter: { n: 1 }, sort: "n", limit: 1, includeLink: false },
     count: { table, filter: { n: 1 } },
     add: { table, row: { n: 1 }, idempotencyKey: "k" },

@@ -35,14 +35,27 @@ const expectedOfBody = (name: string, shape: string, place: string): Expected =>
   return ["invalid_request", "row_too_large", ...ownCodes(name)]
 }
 
-/** What of a query's parameters may be any text: the name of a field to sort by, an id that nothing has. */
-const anyText: Readonly<Record<string, string>> = { "rows.query": "sort", "versions.list": "id" }
-const takesLimit = new Set(["rows.query", "keys.list"])
+const measures = ["by", "sum", "min", "max", "avg"]
+
+/** What of a query's parameters may be any text: the name of a field to sort by or to add up, an id that nothing has. */
+const anyText: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "rows.query": ["sort"],
+  "rows.count": measures,
+  "versions.list": ["id"]
+}
+const parameters = ["filter", "sort", "search", "fields", "cursor", "limit", "include", "id", "unknown", ...measures]
+/** Of which operations such a parameter may be a single digit. */
+const takesDigit: Readonly<Record<string, ReadonlyArray<string>>> = {
+  limit: ["rows.query", "keys.list"],
+  search: ["rows.query", "rows.count", "tables.search"],
+  fields: ["rows.query"]
+}
 
 const expectedOfQuery = (name: string, shape: string, place: string): Expected => {
-  if (anyText[name] === place && isValue(shape)) return "legal"
-  if (takesLimit.has(name) && place === "limit" && shape === "empty parameters") return "legal"
-  return ["invalid_request", "invalid_json", "too_deep", "duplicate_field"]
+  if (anyText[name]?.includes(place) === true && isValue(shape)) return "legal"
+  if (shape === "empty parameters" && takesDigit[place]?.includes(name) === true) return "legal"
+  if (name === "rows.query" && place === "fields" && isText(shape)) return "legal"
+  return ["invalid_request", "invalid_cursor", "invalid_json", "too_deep", "duplicate_field"]
 }
 
 /** Every operation of the REST interface, for an account with this key and a row of this id in the table `notes`. */
@@ -52,7 +65,7 @@ export const restDoors = (apiKey: string, id: string): ReadonlyArray<Door> =>
     const path = address.split("?", 1)[0]!
     const authorization = name.startsWith("auth.") ? {} : { authorization: `Bearer ${apiKey}` }
     if (sample === undefined) {
-      const worst = queryWorst(path, ["filter", "sort", "limit", "id", "unknown"], (shape, place) =>
+      const worst = queryWorst(path, parameters, (shape, place) =>
         expectedOfQuery(name, shape, place)
       )
       return { name, method, path, headers: authorization, limit: queryBytes, worst }

@@ -29,6 +29,11 @@ const tables = {
   "escaped text": () => rowsOf(24 * mib, "\\u0001", text),
   "long arrays": () => rowsOf(24 * mib, '"é",', (filled) => `"text":[${filled}"é"]`),
   "long numbers": () => rowsOf(24 * mib, "8", (filled) => `"text":-${filled}`),
+  "far numbers": () => Array.from({ length: 1000 }, (_, n) => backupRow(n, `"text":1e${n % 2 === 0 ? "-" : ""}1999`)),
+  "many fields": () =>
+    Array.from({ length: 300 }, (_, n) =>
+      backupRow(n, Array.from({ length: 5000 }, (_, field) => `"${n}a${field}":0`).join())
+    ),
   "ligatures in memory": () => rowsOf(3 * mib, "ﷺ", text)
 }
 
@@ -106,6 +111,18 @@ export const stallNobody = (names: ReadonlyArray<keyof typeof tables>): void =>
               if (what !== "50 fields that no row has")
                 yield* look(`100 times ${what}`, send(full, "/v1/t/batch", batch(filter)))
             }
+            const measures = ["by", "sum", "min", "max", "avg"].map((name) => [name, "text"])
+            yield* look("sums", send(full, `/v1/t/count?${new URLSearchParams(Object.fromEntries(measures))}`))
+            const names = Array.from({ length: 50 }, (_, n) => `a${n}`).join()
+            yield* look("fields", send(full, `/v1/t?limit=1000&fields=${names}`))
+            yield* look("a note on a field that is not there", send(full, query({ sort: "x".repeat(5000) })))
+            yield* look("the fields of all tables", send(full, "/v1/_tables?include=fields"))
+            const { next_cursor: cursor = "" } = JSON.parse(
+              (yield* send(full, "/v1/t?limit=3&sort=text&fields=none")).text
+            ) as { readonly next_cursor?: string }
+            const scattered = Buffer.alloc(11_500, "\u0002\u0000").toString("base64url")
+            yield* look("a page", send(full, query({ sort: "text", cursor: cursor.replace(/-g.*/, `-g${scattered}`) })))
+            yield* look("all tables", send(full, "/v1/_search?search=8%20none"))
             assert.deepStrictEqual(found, [])
           }),
         240_000

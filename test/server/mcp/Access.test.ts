@@ -52,7 +52,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Narrowed connections", (it
       const { full, id, kept } = yield* withSecret
       const { token } = yield* narrowed("read", full)
       const names = (yield* toolsOf(token)).map(({ name }) => name)
-      assert.deepStrictEqual(names, ["list_tables", "query", "count", "versions"])
+      assert.deepStrictEqual(names, ["list_tables", "query", "search", "count", "versions"])
       for (const [name, args] of [...writesTo("private", id), ...opensOf("private", id), ["delete", {}] as const]) {
         const problem = yield* refused(token, name, { dryRun: true, ...args })
         assert.strictEqual(

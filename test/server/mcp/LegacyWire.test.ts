@@ -92,7 +92,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The legacy wire", (it) => 
     Effect.gen(function* () {
       const { token } = yield* newConnection()
       const answer = yield* send(token, rpc("tools/list"))
-      assert.lengthOf(resultOf(answer)["tools"] as Array<unknown>, 19)
+      assert.lengthOf(resultOf(answer)["tools"] as Array<unknown>, 20)
     })
   )
 

@@ -12,6 +12,7 @@ const names = [
   "update_row",
   "update_where",
   "list_tables",
+  "search",
   "count",
   "delete",
   "versions",
@@ -113,7 +114,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The list of tools", (it) =
       const having = (hint: string) => (tools: ReadonlyArray<ListedTool>) =>
         tools.filter(({ annotations }) => annotations[hint] === true).map(({ name }) => name)
       const tools = yield* toolsOf(token)
-      assert.deepStrictEqual(having("readOnlyHint")(tools), ["list_tables", "query", "count", "versions"])
+      assert.deepStrictEqual(having("readOnlyHint")(tools), ["list_tables", "query", "search", "count", "versions"])
       assert.deepStrictEqual(having("destructiveHint")(tools), [
         "upsert",
         "update_row",
@@ -139,7 +140,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The list of tools", (it) =
       const taking = (name: string) => (tools: ReadonlyArray<ListedTool>) =>
         tools.filter(({ inputSchema }) => Object.hasOwn(inputSchema.properties ?? {}, name)).map((tool) => tool.name)
       const tools = yield* toolsOf(token)
-      const changing = names.filter((name) => !/^(query|count|list_tables|versions|open_.*)$/.test(name))
+      const changing = names.filter((name) => !/^(query|search|count|list_tables|versions|open_.*)$/.test(name))
       assert.deepStrictEqual(taking("idempotencyKey")(tools).toSorted(), changing.toSorted())
       assert.deepStrictEqual(taking("dryRun")(tools), ["update_where", "batch", "delete", "restore"])
     })

@@ -13,7 +13,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The tools", (it) => {
       const legacy = yield* send(token, rpc("tools/list"))
       const modern = yield* sendModern(token, "tools/list")
       assert.deepStrictEqual(toolsIn(modern), toolsIn(legacy))
-      assert.lengthOf(toolsIn(modern), 19)
+      assert.lengthOf(toolsIn(modern), 20)
     })
   )
 

@@ -50,7 +50,9 @@ const callsOn = (table: string, id: string, gone: string, idempotencyKey: string
     ...(["code", "markdown", "command", "config"] as const).map(
       (type) => [`remember_${type}`, { table, ...memory }] as const
     ),
-    ["list_tables", {}]
+    ["list_tables", {}],
+    ["list_tables", { include: "fields" }],
+    ["search", { search: "x" }]
   ] as const
 
 const strangers = ["__proto__", "x", "'; DROP TABLE rows; --", "\u0000", randomUUID()]

@@ -56,6 +56,43 @@ layer(serviceLayer(), { excludeTestServices: true })("Where nothing matches, a n
     })
   )
 
+  it.effect("is in the results of a batch, and in its refusal, over REST and MCP", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const { token } = yield* newConnection()
+      yield* wire("POST", "/v1/expenses", { key, body: row })
+      yield* done(token, "add", { table: "expenses", row: JSON.parse(row) as object })
+      const filter = { Category: "food" }
+      const operations = [
+        { action: "delete", filter },
+        { action: "update_where", filter, patch: {}, allowMultiple: true },
+        { action: "update_where", filter: { category: "food" }, patch: { note: 'a "note":' } },
+        { action: "delete", filter: { category: 4 } },
+        { action: "delete", filter: { category: "rent" } },
+        { action: "update_where", filter, patch: { n: { $inc: 1 } }, allowMultiple: true }
+      ]
+      const other = '"category" holds strings, not numbers.'
+      const notesIn = (answer: unknown) =>
+        (answer as { results: ReadonlyArray<{ readonly result: Noted }> }).results.map(({ result }) => result.note)
+      const body = JSON.stringify({ operations })
+      const answer = yield* wire("POST", "/v1/expenses/batch", { key, body, headers: { "idempotency-key": "k" } })
+      const notes = notesIn(jsonOf(answer))
+      assert.deepStrictEqual(notes.slice(0, 5), [near, near, undefined, other, undefined])
+      assert.match(notes[5] ?? "", /\$inc/)
+      const again = yield* wire("POST", "/v1/expenses/batch", { key, body, headers: { "idempotency-key": "k" } })
+      assert.strictEqual(again.text, answer.text)
+      for (const args of [{}, { returnRows: true }, { dryRun: true }]) {
+        assert.deepStrictEqual(notesIn(yield* done(token, "batch", { table: "expenses", operations, ...args })), notes)
+      }
+      const failing = [...operations, { action: "update_where", filter, patch: {} }]
+      const refused = yield* wire("POST", "/v1/expenses/batch", { key, body: JSON.stringify({ operations: failing }) })
+      assertProblem(refused, 404, "row_not_found")
+      assert.deepInclude(jsonOf<object>(refused), { note: near, operation: 6 })
+      const { content } = yield* callTool(token, "batch", { table: "expenses", operations: failing })
+      assert.deepInclude(JSON.parse(content[0]!.text) as object, { note: near, operation: 6 })
+    })
+  )
+
   it.effect("names near tables, and is not there where something is found or nothing is stored", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount

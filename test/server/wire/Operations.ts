@@ -97,6 +97,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     409: ["POST", "/v1/notes/restore", `{"id":"$id","version":1,${outdated}}`]
   }),
   "tables.list": everyV1([200, ["GET", "/v1/_tables"]], { 400: ["GET", "/v1/_tables?a=1"] }),
+  "tables.search": everyV1([200, ["GET", "/v1/_search?search=a"]], { 400: ["GET", "/v1/_search"] }),
   "tables.export": everyV1([200, ["GET", "/v1/_export"]], { 400: ["GET", "/v1/_export?a=1"] }),
   "tables.import": everyV1([200, ["POST", "/v1/_import", `{"tables":{"notes":[${imported("{}")}]}}`]], {
     400: ["POST", "/v1/_import", '{"tables":{"notes":[{}]}}'],

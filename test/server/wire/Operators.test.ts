@@ -157,13 +157,16 @@ layer(serviceLayer(), { excludeTestServices: true })("P38 Operators and searches
           const found: { readonly rows: [] } = yield* tool("query", args)
           assert.deepStrictEqual(namesIn(found.rows), finds, told)
           assert.deepStrictEqual(yield* tool("count", args), { count: finds.length } as never, told)
-          if (asked.search !== undefined) continue
-          const dry: { readonly matched: number } = yield* tool("delete", `${args},"dryRun":true`)
+          // Beside a search a filter may be empty.
+          const matching = `"filter":${asked.filter ?? "{}"}${asked.search === undefined ? "" : args.slice(args.indexOf(',"search"'))}`
+          const dry: { readonly matched: number } = yield* tool("delete", `,${matching},"dryRun":true`)
           assert.strictEqual(dry.matched, finds.length, told)
-          const write = `{"filter":${asked.filter},"patch":{},"allowMultiple":true}`
-          const written = yield* request("POST", "/v1/t/update_where", { key, body: write })
+          const change = `${matching},"patch":{},"allowMultiple":true`
+          const changed: { readonly matched: number } = yield* tool("update_where", `,${change},"dryRun":true`)
+          assert.strictEqual(changed.matched, finds.length, told)
+          const written = yield* request("POST", "/v1/t/update_where", { key, body: `{${change}}` })
           assert.strictEqual(bodyOf<{ updated: number }>(written).updated, finds.length, told)
-          const operations = [`{"action":"delete","filter":${asked.filter}}`, '{"action":"delete","filter":{"id":""}}']
+          const operations = [`{"action":"delete",${matching}}`, '{"action":"delete","filter":{"id":""}}']
           // The last one is refused, so that nothing is deleted.
           const failing = `{"operations":[${operations.join()},{"action":"update_where","filter":{"id":""},"patch":{}}]}`
           const undone = yield* request("POST", "/v1/t/batch", { key, body: failing })

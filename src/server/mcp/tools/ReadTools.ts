@@ -13,7 +13,7 @@ import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
 import { Links } from "../../links/Links.ts"
 import { Rows } from "../../tables/Rows.ts"
-import { Tables } from "../../tables/Tables.ts"
+import { Tables, type DescribedTable, type TableEntry } from "../../tables/Tables.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { tokenBudget, withinBudget } from "../Results.ts"
 import { reads, tool } from "../Tool.ts"
@@ -146,18 +146,47 @@ export const count = tool({
   })
 })
 
+/** How many fields of each table are told. */
+const mostFields = 12
+
+/** Tables with as many of their fields as one answer holds, from the first table on. */
+const fieldsWithinBudget = (tables: ReadonlyArray<TableEntry | DescribedTable>) => {
+  const all = tables.flatMap((table) => ("fields" in table ? table.fields : []))
+  let left = withinBudget(all.map((field) => print(field))).length
+  if (left === all.length) return tables
+  return tables.map((table) => {
+    if (!("fields" in table)) return table
+    const fields = table.fields.slice(0, left)
+    left -= fields.length
+    return { ...table, fields, more_fields: table.more_fields + table.fields.length - fields.length }
+  })
+}
+
 export const listTables = tool({
   name: "list_tables",
   title: "List tables",
   description:
     "Lists the tables with their row counts, and how much of the account's limits is used. Call it first to see what is remembered.",
   hints: reads,
-  input: F.nothing,
+  input: Schema.Struct({
+    include: Schema.optionalKey(
+      F.oneOf(["fields"], "fields adds each table's fields with their types, and when it last changed.")
+    )
+  }),
   output: Schema.Struct({
     tables: Schema.Array(
       Schema.Struct({
         name: Schema.String.annotate({ description: "The table's name." }),
-        rows: F.count("How many rows it has; 0 if only old versions are left.")
+        rows: F.count("How many rows it has; 0 if only old versions are left."),
+        updated_at: Schema.optionalKey(
+          Schema.NullOr(Schema.String).annotate({ description: "With include: when a row was last added or changed." })
+        ),
+        fields: Schema.optionalKey(
+          Schema.Array(F.exactObject("A field's name, and types: how many rows have it, by type.")).annotate({
+            description: `With include: the fields that most rows have, at most ${mostFields}.`
+          })
+        ),
+        more_fields: Schema.optionalKey(F.count("With include: how many further fields there are."))
       })
     ).annotate({ description: "The tables, by name." }),
     usage: Schema.Struct({
@@ -171,9 +200,10 @@ export const listTables = tool({
       row_bytes: F.count("Maximum row size in bytes.")
     }).annotate({ description: "The account's limits." })
   }),
-  run: Effect.fnUntraced(function* (_args, actor) {
+  run: Effect.fnUntraced(function* ({ include }, actor) {
     const tables = yield* Tables
-    return JsonText.trusted(print(yield* tables.overview(actor)))
+    const overview = yield* tables.overview(actor, include === undefined ? undefined : mostFields)
+    return JsonText.trusted(print({ ...overview, tables: fieldsWithinBudget(overview.tables) }))
   })
 })
 

@@ -311,8 +311,9 @@ export const batch = tool({
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
     const operations = yield* operationsOf(args.operations)
-    const write = Effect.mapError(writes.batch(actor, targetOf(args), operations), ofOperation(args.operations))
-    return yield* written(write, (body) => {
+    const { notes } = yield* Rows
+    const write = notes.ofBatch({ table: args.table, operations }, actor, writes.batch(actor, targetOf(args), operations))
+    return yield* written(Effect.mapError(write, ofOperation(args.operations)), (body) => {
       const shown = shownBy(args, boundedBatch, batchReceipt)(body)
       return args.dryRun === true ? JsonText.trusted(`{"dry_run":true,${shown.text.slice(1)}`) : shown
     })

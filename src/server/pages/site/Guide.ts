@@ -29,7 +29,8 @@ const guide: ReadonlyArray<readonly [heading: string, rules: ReadonlyArray<strin
     "Reading",
     [
       'Filters name top-level fields with the values they must equal, for example `{"done":false}`, or with operators: `{"price":{"gte":10,"lt":20}}`. The operators are `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `exists`, `contains` (text in a string) and `has` (an element of an array).',
-      "`search` finds rows by words in any of their texts, whatever their case and accents. It combines with a filter and a sort.",
+      "`search` finds rows by words in any of their texts, whatever their case and accents. It combines with a filter and a sort, in updates and deletes too. Where you don't know the table, `_search` looks into all of them, as does the tool `search`: it returns tables, ids and snippets.",
+      "Before writing to a table you don't know, list the tables with `include=fields`: the names and types that its rows have.",
       "Sort by any field, descending with a leading `-`.",
       "If a result has `next_cursor`, send it as `cursor` with the same query to read on. A row that is there all the while comes once, whatever changes meanwhile.",
       "Choose `fields` to read less of each row, for example `title,done`; `*` is all but the times.",

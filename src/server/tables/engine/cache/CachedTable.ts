@@ -82,7 +82,7 @@ export class CachedTable {
   }> {
     if (filter?.isImpossible === true) return { rows: [], hasMore: false }
     const pace = new Pace()
-    const matches = filter === undefined || filter.isEmpty ? undefined : this.keys.matcher(filter, pace)
+    const matches = this.matcher(filter, pace)
     const order = yield* this.order(filter?.id, sort)
     const rows: Array<CachedRow> = []
     let matched = 0
@@ -111,7 +111,15 @@ export class CachedTable {
 
   *count(filter: Filter | undefined): Turns<number> {
     if (filter === undefined || filter.isEmpty) return this.rows.length
-    return (yield* this.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY })).rows.length
+    const pace = new Pace()
+    const matches = this.matcher(filter, pace)!
+    let count = 0
+    for (let index = 0; index < this.rows.length; index++) {
+      if (matches(index)) count++
+      if (pace.isDue) yield* pace.pause()
+    }
+    this.keys.settle()
+    return count
   }
 
   /** The fields of all rows, which are looked at once. */
@@ -122,14 +130,17 @@ export class CachedTable {
 
   /** What the rows that match add up to. */
   *summarize(filter: Filter | undefined, summing: Summing): Turns<Summary> {
-    const { rows } = yield* this.query({ filter, sort: undefined, limit: Number.POSITIVE_INFINITY })
     const valueAt = yield* this.values.learn(fieldsIn(summing))
     const summary = new Summary(summing)
     const pace = new Pace()
-    for (const row of rows) {
-      const index = this.indexOf(row)
-      yield* pace.worked(summary.see((field) => valueAt(index, field)))
+    const matches = this.matcher(filter, pace)
+    let index = 0
+    const value = (place: number) => valueAt(index, place)
+    for (; index < this.rows.length; index++) {
+      if (matches?.(index) !== false) pace.count(summary.see(value))
+      if (pace.isDue) yield* pace.pause()
     }
+    this.keys.settle()
     return summary
   }
 
@@ -161,6 +172,11 @@ export class CachedTable {
       rows.splice(index, 0, row)
       this.keys.insert(index)
     }
+  }
+
+  /** Whether the row at an index matches; undefined where all do. */
+  private matcher(filter: Filter | undefined, pace: Pace) {
+    return filter === undefined || filter.isEmpty ? undefined : this.keys.matcher(filter, pace)
   }
 
   /** The indexes of the rows to look at; undefined for all in insertion order. */

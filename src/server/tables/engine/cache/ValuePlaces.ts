@@ -9,8 +9,8 @@ type Places = Int32Array
 /** How many fields' places are kept; those that were learned first are dropped first. */
 const maxFields = 8
 
-/** A row's field, as the JSON text of its value; undefined where the row does not have it. */
-export type ValueAt = (index: number, field: string) => string | undefined
+/** A row's value of one of the fields asked for, as JSON text; undefined where the row does not have it. */
+export type ValueAt = (index: number, field: number) => string | undefined
 
 /** Where the values of fields are in the texts of a table's rows, so that sums parse each row once. */
 export class ValuePlaces {
@@ -30,10 +30,10 @@ export class ValuePlaces {
 
   /** Finds the fields in all rows, in turns; at most {@link maxFields} of them at once. */
   *learn(fields: ReadonlyArray<string>): Turns<ValueAt> {
-    const wanted = new Map(
-      fields.map((field) => [field, this.places.get(field) ?? new Int32Array(2 * this.rows.length)])
+    const wanted = fields.map((field) => this.places.get(field) ?? new Int32Array(2 * this.rows.length))
+    const unknown = new Map(
+      fields.flatMap((field, index) => (this.places.has(field) ? [] : [[field, wanted[index]!] as const]))
     )
-    const unknown = new Map([...wanted].filter(([field]) => !this.places.has(field)))
     if (unknown.size > 0) {
       const pace = new Pace()
       for (const [index, { data }] of this.rows.entries()) {
@@ -49,7 +49,7 @@ export class ValuePlaces {
       for (const [field, places] of unknown) this.keep(field, places)
     }
     return (index, field) => {
-      const places = wanted.get(field)!
+      const places = wanted[field]!
       const end = places[2 * index + 1]!
       return end === 0 ? undefined : this.rows[index]!.data.text.slice(places[2 * index], end)
     }
