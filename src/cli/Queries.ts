@@ -71,7 +71,7 @@ export const queryCommand = Command.make(
       Flag.optional
     )
   },
-  ({ apiKeyFile, table, url, ...parameters }) => 
+  ({ apiKeyFile, table, url, ...parameters }) =>
     printed({ url, apiKeyFile }, "rows.query", { params: { table }, query: given(parameters) })
 ).pipe(
   Command.withDescription("Print rows of a table as JSON, exactly as they are stored."),
@@ -109,7 +109,10 @@ export const countCommand = Command.make(
 
 export const searchCommand = Command.make(
   "search",
-  { words: Argument.String("words").pipe(Argument.withDescription("Words that must all occur in a row's texts")), ...targetFlags },
+  {
+    words: Argument.String("words").pipe(Argument.withDescription("Words that must all occur in a row's texts")),
+    ...targetFlags
+  },
   ({ words, ...account }) => printed(account, "tables.search", { query: { search: words } })
 ).pipe(
   Command.withDescription(`Print the rows of all tables that have these words, at most ${maxHits}, as JSON.`),

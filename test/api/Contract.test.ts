@@ -54,7 +54,7 @@ layer(ServiceLayer)("The derived client", (it) => {
         batch.results.map(({ action, result }) => [action, result.text]),
         [["delete", `{"deleted":1}`]]
       )
-      assert.deepStrictEqual(yield* client.tables.list(), { tables: [{ name: "tasks", rows: 0 }] })
+      assert.deepStrictEqual(yield* client.tables.list({ query: {} }), { tables: [{ name: "tasks", rows: 0 }] })
     })
   )
 

@@ -25,7 +25,8 @@ export function* snippetOf({ text: json }: JsonText, words: ReadonlyArray<string
     for (const word of left) {
       if (!occurs(word, folded, pace)) continue
       const passage = passageAt(text, placeOf(text, folded.indexOf(word)))
-      snippet += snippet === "" || snippet.endsWith("…") || passage.startsWith("…") ? passage : `… ${passage}`
+      const isTold = snippet.endsWith("…") || passage.startsWith("…")
+      snippet += snippet === "" ? passage : `${isTold ? " " : " … "}${passage}`
       left.delete(word)
       const shown = fold(passage)
       for (const other of left) if (shown.includes(other)) left.delete(other)

@@ -1,3 +1,4 @@
+import { decodeString } from "../json/Lexemes.ts"
 import { membersByName, membersWork } from "../json/Members.ts"
 import { comparePoints, sortKey } from "../keys/SortKey.ts"
 import type { Row } from "../Row.ts"
@@ -55,44 +56,75 @@ const placesIn = (text: string): number => {
   return point === -1 ? 0 : text.length - point - 1
 }
 
-/** Small numbers have too few digits for two of them to be the same double. */
-const smallValue = (text: string): number => wholeOf(text) / 10 ** placesIn(text)
+const powers = [1, 10, 100, 1000, 10_000] as const
+
+/** A field's value in a row, as it is measured. */
+interface Seen {
+  text: string
+  /** The double of a small number, of which no two are the same; NaN for any other number. */
+  value: number
+  /** A small number is this whole number, divided by a power of ten. */
+  whole: number
+  places: number
+}
+
+// Of all JSON, numbers alone begin with a digit or a minus.
+const isNumber = (text: string): boolean => {
+  const first = text.charCodeAt(0)
+  return first === 45 || (first >= 48 && first <= 57)
+}
+
+/** Looks at a value; false where it is no number. */
+const read = (text: string | undefined, seen: Seen): boolean => {
+  if (text === undefined || !isNumber(text)) return false
+  seen.text = text
+  seen.whole = wholeOf(text)
+  seen.places = Number.isNaN(seen.whole) ? 0 : placesIn(text)
+  seen.value = seen.whole / powers[seen.places]!
+  return true
+}
 
 /** How much work a number of any other spelling is, in the characters of {@link Summary.see}. */
 const workOfAny = 20_000
 
 const tooFar = `A number here reaches more than ${maxDigits.toLocaleString("en")} digits from its decimal point, so there is no exact result.`
 
+/** The least or greatest number so far. */
+interface Extreme {
+  readonly text: string
+  readonly value: number
+  key?: string
+}
+
+const zero: Decimal = { digits: 0n, exponent: 0 }
+
 /** One measure of the rows that it has seen. */
 class Measured {
   private readonly measure: Measure
   private numbers = 0
   /** Undefined once a number reaches too far. */
-  private total: Decimal | undefined = { digits: 0n, exponent: 0 }
+  private total: Decimal | undefined = zero
   /** What is not in the total yet: small numbers by their decimal places, as whole numbers. */
   private readonly pending: Array<number | undefined> = []
-  private extreme: { readonly text: string; readonly value: number; key?: string } | undefined
+  private extreme: Extreme | undefined
 
   constructor(measure: Measure) {
     this.measure = measure
   }
 
-  /** Gives how much work it was. */
-  see(value: string | undefined): number {
-    const first = value?.charCodeAt(0) ?? 0
-    // Of all JSON, numbers alone begin with a digit or a minus.
-    if (value === undefined || (first !== 45 && (first < 48 || first > 57))) return 0
+  /** Measures a number. Gives how much work it was. */
+  see(seen: Seen): number {
+    const { text, whole } = seen
     this.numbers++
     if (this.measure === "min" || this.measure === "max") {
-      this.compare(value)
-      return value.length
+      if (this.extreme === undefined || this.isBeyond(seen, this.extreme)) this.extreme = { text, value: seen.value }
+      return text.length
     }
-    const whole = wholeOf(value)
     if (!Number.isNaN(whole)) {
-      this.addSmall(whole, placesIn(value))
-      return value.length
+      this.addSmall(whole, seen.places)
+      return text.length
     }
-    const decimal = decimalOf(value)
+    const decimal = decimalOf(text)
     this.total = decimal === undefined || this.total === undefined ? undefined : add(this.total, decimal)
     return workOfAny
   }
@@ -119,17 +151,10 @@ class Measured {
     }
   }
 
-  private compare(text: string): void {
-    const value = smallValue(text)
-    const { extreme } = this
-    if (extreme === undefined) {
-      this.extreme = { text, value }
-      return
-    }
-    const isSmall = !Number.isNaN(value - extreme.value)
-    const key = isSmall ? undefined : sortKey(text)
-    const order = key === undefined ? value - extreme.value : comparePoints(key, (extreme.key ??= sortKey(extreme.text)))
-    if (this.measure === "min" ? order < 0 : order > 0) this.extreme = { text, value, ...(key !== undefined && { key }) }
+  private isBeyond({ text, value }: Seen, extreme: Extreme): boolean {
+    const order = value - extreme.value
+    const beyond = Number.isNaN(order) ? comparePoints(sortKey(text), (extreme.key ??= sortKey(extreme.text))) : order
+    return this.measure === "min" ? beyond < 0 : beyond > 0
   }
 
   private value(): string | undefined {
@@ -151,11 +176,13 @@ interface Group {
 export class Summary {
   private readonly summing: Summing
   private readonly measured: ReadonlyArray<Measured>
-  private readonly groups = new Map<string, Group>()
-  /** The same by each spelling of their values. */
-  private readonly spelled = new Map<string, Group>()
+  private readonly groups = new Map<string | number, Group>()
+  private readonly inOrder: Array<Group> = []
+  /** Numbers have keys of text once one of them is not small. */
+  private areSmall = true
   /** Which of the fields that are looked at each measure is of; the one to group by is the first. */
   private readonly places: ReadonlyArray<number>
+  private readonly seen: Seen = { text: "0", value: 0, whole: 0, places: 0 }
   /** How many rows it has seen. */
   count = 0
   private missing = 0
@@ -181,10 +208,16 @@ export class Summary {
       work += of?.length ?? 0
     }
     if (group !== undefined) group.count++
+    let place = -1
+    let isNumber = false
     for (let index = 0; index < this.places.length; index++) {
-      const seen = value(this.places[index]!)
-      work += this.measured[index]!.see(seen)
-      if (group !== undefined) work += group.measured[index]!.see(seen)
+      if (this.places[index] !== place) {
+        place = this.places[index]!
+        isNumber = read(value(place), this.seen)
+      }
+      if (!isNumber) continue
+      work += this.measured[index]!.see(this.seen)
+      if (group !== undefined) work += group.measured[index]!.see(this.seen)
     }
     return work
   }
@@ -197,7 +230,7 @@ export class Summary {
     const total = textOf(this.count, this.measured, this.summing)
     const { by } = this.summing
     if (by === undefined) return `{${total}}`
-    const groups = [...this.groups.values()].toSorted((a, b) => b.count - a.count)
+    const groups = this.inOrder.toSorted((a, b) => b.count - a.count)
     const texts = groups
       .slice(0, maxGroups)
       .map(({ count, measured, value }) => `{"value":${value},${textOf(count, measured, this.summing)}}`)
@@ -212,18 +245,27 @@ export class Summary {
       this.missing++
       return undefined
     }
-    const spelled = this.spelled.get(value)
-    if (spelled !== undefined) return spelled
-    // All arrays and objects have one key: those of one spelling are a group.
-    const key = value[0] === "{" || value[0] === "[" ? value : sortKey(value)
-    const group = this.groups.get(key) ?? {
-      value,
-      count: 0,
-      measured: this.summing.measures.map(({ measure }) => new Measured(measure))
-    }
+    const key = this.groupKey(value)
+    const known = this.groups.get(key)
+    if (known !== undefined) return known
+    const group = { value, count: 0, measured: this.summing.measures.map(({ measure }) => new Measured(measure)) }
     this.groups.set(key, group)
-    this.spelled.set(value, group)
+    this.inOrder.push(group)
     return group
+  }
+
+  /** Equal for equal values; all arrays and objects of one spelling are equal. */
+  private groupKey(value: string): string | number {
+    if (value[0] === '"') return value.includes("\\") ? JSON.stringify(decodeString(value)) : value
+    if (!isNumber(value)) return value
+    const isSmall = read(value, this.seen) && !Number.isNaN(this.seen.value)
+    if (isSmall && this.areSmall) return this.seen.value
+    if (this.areSmall) {
+      this.areSmall = false
+      for (const [key, group] of [...this.groups])
+        if (typeof key === "number") this.groups.set(sortKey(group.value), group)
+    }
+    return sortKey(value)
   }
 }
 

@@ -60,9 +60,8 @@ export class Search extends Context.Service<Search>()("agent-memory/server/table
         hits = newest(hits, table, found)
       }
       const texts = yield* Effect.forEach(hits, ({ row: { data, id, updatedAt }, table }) =>
-        Effect.map(
-          inTurns(snippetOf(data, filter.words)),
-          (snippet) => print({ table, id, snippet, updated_at: timeText(updatedAt) })
+        Effect.map(inTurns(snippetOf(data, filter.words)), (snippet) =>
+          print({ table, id, snippet, updated_at: timeText(updatedAt) })
         )
       )
       const shown = fitting(texts)

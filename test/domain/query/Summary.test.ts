@@ -49,6 +49,32 @@ describe("A summary", () => {
     assert.include(nested, '"groups":[{"value":[1],"count":2},{"value":{"a":1},"count":1},{"value":null,"count":1},')
   })
 
+  it("finds equal values and the least of them however they are spelled", () => {
+    const spellings = [
+      ["1", "1.000000", "100e-2", "1.0"],
+      ["0", "-0.00", "0e5"],
+      ["0.1", "1e-1", "0.10000000000000000000"],
+      ["-12345678901234.5", "-123456789012345e-1"],
+      ["12345678901234567890", "1234567890123456789e1"],
+      [String.raw`"é\n"`, String.raw`"\u00e9\u000a"`],
+      [String.raw`"\ud800"`, String.raw`"\uD800"`],
+      ['"1"']
+    ]
+    for (const order of [spellings, spellings.toReversed()]) {
+      const rows = order.flat().map((value) => `{"k":${value},"n":${value}}`)
+      const { groups, max, min } = JSON.parse(textOf(rows, "k", "min", "max")) as {
+        groups: ReadonlyArray<{ count: number }>
+        min: { value: number }
+        max: { value: number }
+      }
+      assert.deepStrictEqual(
+        groups.map(({ count }) => count),
+        [4, 3, 3, 2, 2, 2, 2, 1]
+      )
+      assert.deepStrictEqual([min.value, max.value], [-12345678901234.5, 12345678901234567890])
+    }
+  })
+
   it("gives a hundred groups at most, or as many as there is room for, and tells the rest", () => {
     const rows = Array.from({ length: 102 }, (_, index) => `{"k":${index}}`)
     assert.match(

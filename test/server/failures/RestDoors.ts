@@ -65,9 +65,7 @@ export const restDoors = (apiKey: string, id: string): ReadonlyArray<Door> =>
     const path = address.split("?", 1)[0]!
     const authorization = name.startsWith("auth.") ? {} : { authorization: `Bearer ${apiKey}` }
     if (sample === undefined) {
-      const worst = queryWorst(path, parameters, (shape, place) =>
-        expectedOfQuery(name, shape, place)
-      )
+      const worst = queryWorst(path, parameters, (shape, place) => expectedOfQuery(name, shape, place))
       return { name, method, path, headers: authorization, limit: queryBytes, worst }
     }
     const samples = (name === "rows.batch" ? batchSamples : [sample]).map((text) => text.replace("$id", id))

@@ -94,7 +94,8 @@ const FIELDS = [
 ]
 
 const suite = (database: typeof LocaleDatabaseLayer) =>
-  Layer.mergeAll(Rows.layer, Writes.layer, Tables.layer).pipe(
+  Layer.mergeAll(Writes.layer, Tables.layer).pipe(
+    Layer.provideMerge(Rows.layer),
     Layer.provide(EngineLayer),
     Layer.provide([DatabasePulse.layer, Capacity.layer, RateLimiter.layerPostgres, TableCache.layer]),
     Layer.provideMerge(database),

@@ -60,8 +60,10 @@ const BrokenServices = Layer.mergeAll(
       ids: () => broken,
       matched: () => broken,
       summary: () => broken,
-      fields: () => broken,
-      notes: { ofNothing: () => broken, ofPage: () => broken, ofWrite: () => broken },
+      every: () => broken,
+      filled: () => broken,
+      overview: () => broken,
+      notes: { ofNothing: () => broken, ofPage: () => broken, ofWrite: () => broken, ofBatch: () => broken },
       find: () => broken,
       count: () => Effect.die({ sql: inside })
     })

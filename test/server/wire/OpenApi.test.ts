@@ -130,7 +130,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:8765", LIMIT_BATCH_OPERATIONS: 
         const bodies: Record<string, ReadonlyArray<string>> = {
           "/v1/{table}/upsert": ["ifUpdatedAt", "key", "row"],
           "/v1/{table}/update_row": ["edits", "id", "ifUpdatedAt", "patch"],
-          "/v1/{table}/update_where": ["allowMultiple", "edits", "filter", "ifUpdatedAt", "patch"],
+          "/v1/{table}/update_where": ["allowMultiple", "edits", "filter", "ifUpdatedAt", "patch", "search"],
           "/v1/{table}/restore": ["id", "ifUpdatedAt", "version"],
           "/v1/{table}/batch": ["operations"],
           "/v1/_keys": ["name"],

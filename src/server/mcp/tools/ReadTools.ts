@@ -170,7 +170,10 @@ export const listTables = tool({
   hints: reads,
   input: Schema.Struct({
     include: Schema.optionalKey(
-      F.oneOf(["fields"], "fields adds each table's fields with their types, and when it last changed.")
+      Schema.Literal("fields").annotate({
+        message: "must be fields",
+        description: "fields adds each table's fields with their types, and when it last changed."
+      })
     )
   }),
   output: Schema.Struct({

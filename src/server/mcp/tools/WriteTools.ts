@@ -312,7 +312,11 @@ export const batch = tool({
     const writes = yield* Writes
     const operations = yield* operationsOf(args.operations)
     const { notes } = yield* Rows
-    const write = notes.ofBatch({ table: args.table, operations }, actor, writes.batch(actor, targetOf(args), operations))
+    const write = notes.ofBatch(
+      { table: args.table, operations },
+      actor,
+      writes.batch(actor, targetOf(args), operations)
+    )
     return yield* written(Effect.mapError(write, ofOperation(args.operations)), (body) => {
       const shown = shownBy(args, boundedBatch, batchReceipt)(body)
       return args.dryRun === true ? JsonText.trusted(`{"dry_run":true,${shown.text.slice(1)}`) : shown

@@ -22,6 +22,7 @@ const samples: Readonly<
       }
     }
   },
+  "tables.search": { query: { search: "milk" } },
   "changes.list": { query: { table: "tasks", limit: "10" } },
   "changes.undo": { query: { dry_run: "true" }, body: { change: 2 } },
   "versions.list": { query: { id: "$ROW_ID" } },

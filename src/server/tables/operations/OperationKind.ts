@@ -179,10 +179,7 @@ export const forgottenAnswer = () =>
  * A filter that names at least one field, or one beside a search, for operations that never act on all rows by accident.
  * `at` is the operation's JSON Pointer.
  */
-export const requiredFilter = (
-  asked: Matching,
-  at: string
-): Result.Result<Filter, FilterRequired | InvalidRequest> =>
+export const requiredFilter = (asked: Matching, at: string): Result.Result<Filter, FilterRequired | InvalidRequest> =>
   Result.flatMap(parseMatching(asked, `${at}/`), (filter): Result.Result<Filter, FilterRequired> => {
     if (filter !== undefined) return Result.succeed(filter)
     const errors = [{ path: `${at}/filter`, message: "must name at least one field" }]
