@@ -262,8 +262,7 @@ export class Summary {
     if (isSmall && this.areSmall) return this.seen.value
     if (this.areSmall) {
       this.areSmall = false
-      for (const [key, group] of [...this.groups])
-        if (typeof key === "number") this.groups.set(sortKey(group.value), group)
+      for (const [key, group] of this.groups) if (typeof key === "number") this.groups.set(sortKey(group.value), group)
     }
     return sortKey(value)
   }
