@@ -117,7 +117,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   )
 
   it.effect(
-    "keeps its start secret over restarts, beside the database of DATABASE_URL too, and for its own user alone",
+    "keeps its local secret over restarts, beside the database of DATABASE_URL too, and for its own user alone",
     () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl
@@ -137,14 +137,14 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         assert.deepStrictEqual(readdirSync(join(folder, "data")), ["local-secret"])
         chmodSync(file, 0o640)
         const output = yield* refusedStart(variables)
-        assert.include(output, `The start secret in ${file} is not used: `)
+        assert.include(output, `The local secret in ${file} is not used: `)
         assert.notInclude(output, secrets[0]!)
       }),
     seconds
   )
 
   it.effect(
-    "makes no start secret where it serves others",
+    "makes no local secret where it serves others",
     () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl

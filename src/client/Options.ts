@@ -115,11 +115,11 @@ export const checkApiKey = (apiKey: unknown): string => {
   return apiKey
 }
 
-/** Checks that a start secret can be sent. Throws like {@link connectionOf}; the message never holds the secret. */
+/** Checks that a local secret can be sent. Throws like {@link connectionOf}; the message never holds the secret. */
 export const checkLocalSecret = (localSecret: string): string => {
   if (isHeaderText(localSecret)) return localSecret
   throw refuse(
-    "localSecret is empty, or contains white space or characters that no start secret has.",
+    "localSecret is empty, or contains white space or characters that no local secret has.",
     "Pass the contents of the file local-secret, without the line end."
   )
 }

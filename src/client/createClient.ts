@@ -47,7 +47,7 @@ export const createClient = (options: ClientOptions): AgentMemory => {
 export interface MagicLinkSent {
   readonly ok: boolean
   readonly expires_at: string
-  /** The link itself, only from a service in local mode to whoever sent its start secret, `localSecret`. */
+  /** The link itself, only from a service in local mode to whoever sent its local secret, `localSecret`. */
   readonly dev_magic_link?: string
 }
 
@@ -59,7 +59,7 @@ export interface Verified {
 
 export interface SignInOptions extends ConnectionOptions {
   /**
-   * The start secret of a service that runs for its own machine alone: what is in the file `local-secret` of its
+   * The local secret of a service that runs for its own machine alone: what is in the file `local-secret` of its
    * `DATA_DIR`. With it the service answers the link that it has no mail server for.
    */
   readonly localSecret?: string | undefined

@@ -50,7 +50,7 @@ const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@exa
 export const MagicLinkRequest = Schema.Struct({ email: EmailInput })
 export type MagicLinkRequest = typeof MagicLinkRequest.Type
 
-/** The response of `POST /auth/magic-link`; `dev_magic_link` only in local mode, for requests with the start secret. */
+/** The response of `POST /auth/magic-link`; `dev_magic_link` only in local mode, for requests with the local secret. */
 export const MagicLinkSent = Schema.Struct({
   ok: Schema.Boolean,
   expires_at: Timestamp,

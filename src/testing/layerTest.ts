@@ -43,7 +43,7 @@ export class TestServer extends Context.Service<
     /** A key of its first account. It stays valid after `reset`. */
     readonly apiKey: Redacted.Redacted
     /**
-     * The start secret. Tests of the sign-in can send it as `X-Local-Secret` to get the link in the response. Undefined if
+     * The local secret. Tests of the sign-in can send it as `X-Local-Secret` to get the link in the response. Undefined if
      * `variables` turn local mode off. `signIn` and `mails` do not need it.
      */
     readonly localSecret: Redacted.Redacted | undefined

@@ -10,7 +10,7 @@ export interface RunningTestServer extends AsyncDisposable {
   /** A key of its first account. It stays valid after `reset`. */
   readonly apiKey: string
   /**
-   * The start secret. Tests of the sign-in can send it as `X-Local-Secret` to get the link in the response. Undefined if
+   * The local secret. Tests of the sign-in can send it as `X-Local-Secret` to get the link in the response. Undefined if
    * `variables` turn local mode off. `signIn` and `mails` do not need it.
    */
   readonly localSecret: string | undefined

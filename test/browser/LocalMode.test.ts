@@ -54,7 +54,7 @@ browserSuite("A browser in local mode", serviceLayer(), (it) => {
       const { url } = yield* BaseUrl
       const { page } = yield* (yield* Browser).visit()
       yield* open(page, `${url}/?local=svc_local_${"x".repeat(43)}`)
-      yield* seeHeading(page, "Wrong start secret")
+      yield* seeHeading(page, "Wrong local secret")
       assert.isEmpty(yield* run(() => page.context().cookies()))
     })
   )

@@ -174,7 +174,7 @@ layer(ServiceLayer, { excludeTestServices: true, timeout: "120 seconds" })("doct
     })
   )
 
-  it.effect("says where the start secret is, and what to do where it can't be used", () =>
+  it.effect("says where the local secret is, and what to do where it can't be used", () =>
     Effect.gen(function* () {
       const folder = yield* makeFolder
       const file = join(folder, "local-secret")

@@ -64,7 +64,7 @@ describe("createClient", () => {
     }
   })
 
-  it("refuses a start secret that can't be sent, and does not show it", () => {
+  it("refuses a local secret that can't be sent, and does not show it", () => {
     for (const localSecret of ["", "svc_local_abc\n", "svc_local abc"]) {
       const error = refusal(() => createSignIn({ localSecret }))
       assert.match(error.message, /^localSecret is empty, or contains white space/)

@@ -6,12 +6,12 @@ import { join } from "node:path"
 /** Where the browser, started as a program, tells in the home folder why it did not get to the end. */
 export const faultsFile = "browser-faults.log"
 
-/** Where the browser, started as a program, finds in the home folder the start secret of the service. */
+/** Where the browser, started as a program, finds in the home folder the local secret of the service. */
 export const localSecretFile = "local-secret"
 
 /** What the person at the browser knows and does. */
 export interface Person {
-  /** The start secret, whose address the browser opened before, so that the service's pages show it codes. */
+  /** The local secret, whose address the browser opened before, so that the service's pages show it codes. */
   readonly localSecret: string
   readonly decision?: "allow" | "deny"
 }

@@ -6,7 +6,7 @@ const folders = new Map<string, string>()
 /** Says where the service on a port has its `DATA_DIR`. */
 export const keepsDataIn = (port: number, folder: string): void => void folders.set(String(port), folder)
 
-/** The start secret of a service that this worker started, as whoever started it reads it. */
+/** The local secret of a service that this worker started, as whoever started it reads it. */
 export const localSecretOf = (url: string): string => {
   const { port } = new URL(url)
   const folder = folders.get(port)

@@ -51,7 +51,7 @@ export const serviceOn = <A, E>(
 /** The whole service behind a real socket, on a database of the suite's own. */
 export const serviceLayer = (variables: Record<string, string> = {}) => serviceOn(DatabaseLayer, variables)
 
-/** The start secret; an empty text where there is none. */
+/** The local secret; an empty text where there is none. */
 export const localSecret = Effect.map(LocalSecret, ({ value }) =>
   Option.match(value, { onNone: () => "", onSome: Redacted.value })
 )

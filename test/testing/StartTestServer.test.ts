@@ -86,7 +86,7 @@ describe("startTestServer", () => {
     assert.strictEqual((await call(server, "/auth/verify", { token: late })).status, 401)
   })
 
-  it("answers a sign-in with its link to whoever sends its start secret", async () => {
+  it("answers a sign-in with its link to whoever sends its local secret", async () => {
     const ask = async (headers: Record<string, string>) => {
       const response = await fetch(`${server.url}/auth/magic-link`, {
         method: "POST",

@@ -178,7 +178,7 @@ const verify = Effect.fnUntraced(function* (url: string, from: string) {
   )
 })
 
-/** Whether the start secret can be used, which gives access to links and codes in local mode. */
+/** Whether the local secret can be used, which gives access to links and codes in local mode. */
 const local = (dataDir: string): Effect.Effect<Finding> =>
   Effect.match(findLocalSecret(dataDir), {
     onSuccess: () =>
@@ -193,7 +193,7 @@ const local = (dataDir: string): Effect.Effect<Finding> =>
     }
   })
 
-/** Whether the mail server accepts this service. Sends no mail. In local mode, whether the start secret can be used. */
+/** Whether the mail server accepts this service. Sends no mail. In local mode, whether the local secret can be used. */
 export const mail = ({ dataDir, localMode, mailFrom, smtpUrl }: Settings["Service"]): Effect.Effect<Finding> => {
   if (Option.isSome(smtpUrl)) return verify(Redacted.value(smtpUrl.value), mailFrom)
   if (localMode) return local(dataDir)

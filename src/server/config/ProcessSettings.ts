@@ -160,7 +160,7 @@ export const telemetrySettings = {
   }),
   metricsToken: setting("METRICS_TOKEN", {
     meaning:
-      "The bearer token of `GET /metrics`. Without it, `/metrics` needs the start secret in local mode, and is off otherwise.",
+      "The bearer token of `GET /metrics`. Without it, `/metrics` needs the local secret in local mode, and is off otherwise.",
     parse: (text) =>
       /^[\x21-\x7e]+$/.test(text)
         ? Option.some(Option.some(Redacted.make(text, { label: "METRICS_TOKEN" })))

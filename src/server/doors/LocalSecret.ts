@@ -21,10 +21,10 @@ import { DataPlace } from "../sql/Database.ts"
 import { ownCookie, withOwnCookie } from "./OwnCookies.ts"
 import { isDirectLocal } from "./Peer.ts"
 
-/** The start secret cannot be read or stored; `message` names the file and the remedy. */
+/** The local secret cannot be read or stored; `message` names the file and the remedy. */
 export class LocalSecretProblem extends Data.TaggedError("LocalSecretProblem")<{ readonly message: string }> {}
 
-/** The file that stores the start secret. */
+/** The file that stores the local secret. */
 export const localSecretFile = (dataDir: string): string => join(resolve(dataDir), "local-secret")
 
 const secretFormat = /^svc_local_[\w-]{43}$/
@@ -36,7 +36,7 @@ const codeOf = (error: unknown): string =>
 const problem = (message: string) => new LocalSecretProblem({ message })
 
 const refuse = (file: string, why: string) =>
-  problem(`The start secret in ${file} is not used: ${why}. Delete the file; the next start creates a new secret.`)
+  problem(`The local secret in ${file} is not used: ${why}. Delete the file; the next start creates a new secret.`)
 
 /** Why a file must not be used. On Windows Node reports neither owners nor modes. */
 const faultOf = (descriptor: number): string | undefined => {
@@ -72,7 +72,7 @@ const read = (file: string): Option.Option<string> => {
     if (code === "ENOENT") return Option.none()
     if (code === "ELOOP") throw refuse(file, "it is a symbolic link")
     throw problem(
-      `The start secret in ${file} cannot be read (${code}). Give the user that runs the service read access, or set DATA_DIR to that user's folder.`
+      `The local secret in ${file} cannot be read (${code}). Give the user that runs the service read access, or set DATA_DIR to that user's folder.`
     )
   }
   try {
@@ -97,7 +97,7 @@ const create = (file: string, secret: string): void => {
     const code = codeOf(error)
     if (code === "EEXIST") return
     throw problem(
-      `The start secret cannot be stored in ${file} (${code}). Set DATA_DIR to a folder that this user can write to.`
+      `The local secret cannot be stored in ${file} (${code}). Set DATA_DIR to a folder that this user can write to.`
     )
   }
 }
@@ -106,14 +106,14 @@ const attempt = <A>(run: () => A): Effect.Effect<A, LocalSecretProblem> =>
   Effect.try({
     try: run,
     catch: (error) =>
-      error instanceof LocalSecretProblem ? error : problem(`The start secret cannot be used: ${codeOf(error)}`)
+      error instanceof LocalSecretProblem ? error : problem(`The local secret cannot be used: ${codeOf(error)}`)
   })
 
-/** The start secret of a `DATA_DIR`, if it has one. Changes nothing. */
+/** The local secret of a `DATA_DIR`, if it has one. Changes nothing. */
 export const findLocalSecret = (dataDir: string): Effect.Effect<Option.Option<string>, LocalSecretProblem> =>
   attempt(() => read(localSecretFile(dataDir)))
 
-/** The start secret of a `DATA_DIR`, which becomes `fresh` if it has none. */
+/** The local secret of a `DATA_DIR`, which becomes `fresh` if it has none. */
 export const keepLocalSecret = (dataDir: string, fresh: string): Effect.Effect<string, LocalSecretProblem> =>
   attempt(() => {
     const file = localSecretFile(dataDir)
@@ -121,7 +121,7 @@ export const keepLocalSecret = (dataDir: string, fresh: string): Effect.Effect<s
     if (Option.isSome(known)) return known.value
     create(file, fresh)
     // Read back: another process may have won, and the file system may not keep modes.
-    return Option.getOrThrowWith(read(file), () => problem(`The start secret in ${file} was removed at once.`))
+    return Option.getOrThrowWith(read(file), () => problem(`The local secret in ${file} was removed at once.`))
   })
 
 const secretBytes = 32
@@ -142,7 +142,7 @@ const serviceOf = (secret: Option.Option<string>): LocalSecret["Service"] => {
 }
 
 /**
- * The start secret of a service in local mode. It proves that the caller is the person who started the service. A loopback
+ * The local secret of a service in local mode. It proves that the caller is the person who started the service. A loopback
  * address does not, because proxies, tunnels and other users of this machine have one, too.
  */
 export class LocalSecret extends Context.Service<
@@ -183,7 +183,7 @@ const cookieDays = 30
 
 /**
  * Whether a request comes from the person who started a service in local mode, who may see its mails: it was sent to a loopback
- * host, with the start secret in the header `X-Local-Secret` or in the browser's cookie.
+ * host, with the local secret in the header `X-Local-Secret` or in the browser's cookie.
  */
 export const isLocalUser = (
   request: HttpServerRequest.HttpServerRequest,
@@ -194,7 +194,7 @@ export const isLocalUser = (
   isDirectLocal(request) &&
   (secret.matches(request.headers["x-local-secret"]) || secret.matches(ownCookie(request, nameOf(settings), settings)))
 
-/** The response with the cookie that has the start secret. */
+/** The response with the cookie that has the local secret. */
 export const withLocalUser = (
   response: HttpServerResponse.HttpServerResponse,
   secret: string,

@@ -63,7 +63,7 @@ const openApi = Effect.gen(function* () {
 })
 
 /**
- * The metrics in Prometheus' text format, for requests with `METRICS_TOKEN`. If that is not set, they need the start secret in
+ * The metrics in Prometheus' text format, for requests with `METRICS_TOKEN`. If that is not set, they need the local secret in
  * local mode, and are off otherwise.
  */
 const metrics = Effect.gen(function* () {
@@ -86,7 +86,7 @@ const metrics = Effect.gen(function* () {
         if (!localMode) return yield* new NotFound({ detail: "There is nothing at this URL." })
         if (!isLocalUser(request, settings, secret)) {
           return yield* new Unauthenticated({
-            detail: "The metrics need the start secret.",
+            detail: "The metrics need the local secret.",
             hint: "Send the text of `local-secret` in `DATA_DIR` as `X-Local-Secret`, or set `METRICS_TOKEN`."
           })
         }

@@ -78,7 +78,7 @@ export const floodPage = (retryAfter: number): Html =>
 /** The page for a start address with another secret than the service's. */
 export const wrongSecretPage = (): Html =>
   messagePage(
-    "Wrong start secret",
+    "Wrong local secret",
     html`<p class="lead">Open the address that the service printed when it started. It ends with <code>/?local=</code> and the
 secret, which is also in the file <code>local-secret</code> in the service's <code>DATA_DIR</code>.</p>
 <p>Without it everything works except showing sign-in links and codes: <a href="/">go to the front page</a>.</p>`

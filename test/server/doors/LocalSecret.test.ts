@@ -33,7 +33,7 @@ const refusal = Effect.fnUntraced(function* (folder: string) {
   return message
 })
 
-it.effect("A start secret is made once, in a folder that is made for it, and is kept", () =>
+it.effect("A local secret is made once, in a folder that is made for it, and is kept", () =>
   Effect.gen(function* () {
     const { folder } = yield* dataDir
     const inner = join(folder, "some", "data")
@@ -49,7 +49,7 @@ it.effect("A start secret is made once, in a folder that is made for it, and is 
   })
 )
 
-it.effect("A start secret is its owner's alone under any umask, and may end with a line end", () =>
+it.effect("A local secret is its owner's alone under any umask, and may end with a line end", () =>
   Effect.gen(function* () {
     const { file, folder } = yield* dataDir
     const umask = process.umask(0)
@@ -61,7 +61,7 @@ it.effect("A start secret is its owner's alone under any umask, and may end with
   })
 )
 
-it.effect("Of processes that start at once in one DATA_DIR, all have the same start secret", () =>
+it.effect("Of processes that start at once in one DATA_DIR, all have the same local secret", () =>
   Effect.gen(function* () {
     const { folder } = yield* dataDir
     const source = new URL("../../../src/server/doors/LocalSecret.ts", import.meta.url).href
@@ -125,12 +125,12 @@ const unusable: Record<string, readonly [prepare: (file: string, folder: string)
 }
 
 for (const [what, [prepare, why]] of Object.entries(unusable)) {
-  it.effect(`A start secret ${what} is refused, with the file's name and what to do`, () =>
+  it.effect(`A local secret ${what} is refused, with the file's name and what to do`, () =>
     Effect.gen(function* () {
       const { file, folder } = yield* dataDir
       prepare(file, folder)
       const message = yield* refusal(folder)
-      assert.include(message, `The start secret in ${file} is not used: `)
+      assert.include(message, `The local secret in ${file} is not used: `)
       assert.include(message, why)
       assert.include(message, "Delete the file; the next start creates a new secret.")
       assert.notInclude(message, first)
@@ -140,14 +140,14 @@ for (const [what, [prepare, why]] of Object.entries(unusable)) {
   )
 }
 
-it.effect("A start secret that cannot be kept says why, and leads to DATA_DIR", () =>
+it.effect("A local secret that cannot be kept says why, and leads to DATA_DIR", () =>
   Effect.gen(function* () {
     const { folder } = yield* dataDir
     writeFileSync(join(folder, "file"), "")
     const places = [join(folder, "file"), join(folder, "file", "data"), "/proc/nowhere"]
     for (const place of places) {
       const { message } = yield* Effect.flip(keepLocalSecret(place, first))
-      assert.match(message, /^The start secret .*local-secret.* \(E[A-Z]+\)\. .*DATA_DIR/)
+      assert.match(message, /^The local secret .*local-secret.* \(E[A-Z]+\)\. .*DATA_DIR/)
     }
   })
 )
@@ -155,7 +155,7 @@ it.effect("A start secret that cannot be kept says why, and leads to DATA_DIR", 
 const asRoot = isRoot ? it.effect : it.effect.skip
 const asNobody = { uid: 65534, gid: 65534, encoding: "utf8" } as const
 
-asRoot("A start secret of another user is refused (as root only)", () =>
+asRoot("A local secret of another user is refused (as root only)", () =>
   Effect.gen(function* () {
     const { file, folder } = yield* dataDir
     writeFileSync(file, first, { mode: 0o600 })
@@ -171,7 +171,7 @@ asRoot("A start secret of another user is refused (as root only)", () =>
   })
 )
 
-asRoot("P45 A start secret can't be read by another user, who can't start there without it either (as root only)", () =>
+asRoot("P45 A local secret can't be read by another user, who can't start there without it either (as root only)", () =>
   Effect.gen(function* () {
     const folder = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync("/tmp/agent-memory-test-")),

@@ -75,7 +75,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4321", LIMIT_MAGIC_LINKS_PER_EM
     )
   }
 
-  it.effect("P45 shows neither to a browser without the start secret, and says where they are", () =>
+  it.effect("P45 shows neither to a browser without the local secret, and says where they are", () =>
     Effect.gen(function* () {
       const local = yield* owner
       const wrong = { ...here, "x-local-secret": `${yield* localSecret}x` }

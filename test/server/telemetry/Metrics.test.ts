@@ -20,7 +20,7 @@ const valueOf = (text: string, series: string): number => {
 
 describe("GET /metrics", () => {
   it.layer(service())("on a service for this machine alone", (it) => {
-    it.effect("is open to whoever has the start secret, in Prometheus' text format", () =>
+    it.effect("is open to whoever has the local secret, in Prometheus' text format", () =>
       Effect.gen(function* () {
         const headers = yield* localHeaders
         const answer = yield* request("GET", "/metrics", { headers })
@@ -128,7 +128,7 @@ describe("GET /metrics", () => {
   })
 
   it.layer(service({ METRICS_TOKEN: "correct-horse" }))("with a token on this machine", (it) => {
-    it.effect("is for whoever shows it, and the start secret opens nothing", () =>
+    it.effect("is for whoever shows it, and the local secret opens nothing", () =>
       Effect.gen(function* () {
         const headers = yield* localHeaders
         assert.strictEqual((yield* request("GET", "/metrics", { headers })).status, 401)

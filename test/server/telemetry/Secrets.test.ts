@@ -3,7 +3,7 @@ import { AccountId, makeToken, tokenBytes } from "../../../src/domain/Account.ts
 import { withoutSecrets } from "../../../src/server/telemetry/Secrets.ts"
 
 describe("Text that is written down", () => {
-  it("holds no start secret, whole or cut off in its address", () => {
+  it("holds no local secret, whole or cut off in its address", () => {
     const secret = `svc_local_${"a".repeat(43)}`
     for (const text of [`GET /?local=${secret}`, `X-Local-Secret: ${secret}`, `read ${secret}, twice`]) {
       assert.notInclude(withoutSecrets(text), "a".repeat(43))

@@ -96,7 +96,7 @@ for (const [name, { isThere, open }] of Object.entries(proxies)) {
       return yield* Effect.provideService(effect, BaseUrl, { url: yield* open(url) })
     }, Effect.scoped)
 
-    test(`P45 nobody without the start secret is shown a link, a code or the metrics${isThere ? "" : " (needs nginx)"}`, () =>
+    test(`P45 nobody without the local secret is shown a link, a code or the metrics${isThere ? "" : " (needs nginx)"}`, () =>
       Effect.gen(function* () {
         const secret = yield* localSecret
         const strangers: ReadonlyArray<Record<string, string>> = [
@@ -117,7 +117,7 @@ for (const [name, { isThere, open }] of Object.entries(proxies)) {
         }
       }))
 
-    test(`whoever has the start secret is shown them${isThere ? "" : " (needs nginx)"}`, () =>
+    test(`whoever has the local secret is shown them${isThere ? "" : " (needs nginx)"}`, () =>
       Effect.gen(function* () {
         const answers = yield* through(askEverywhere(yield* localHeaders))
         assert.include(answers[0]!.text, "dev_magic_link")

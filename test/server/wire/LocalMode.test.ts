@@ -6,7 +6,7 @@ import { assertProblem, jsonOf, raw, wire } from "./Wire.ts"
 const askForLink = (headers: Record<string, string>) =>
   wire("POST", "/auth/magic-link", { body: `{"email":"ada${Math.random()}@example.com"}`, headers })
 
-/** Asks as the person does who started the service, where it has a start secret. */
+/** Asks as the person does who started the service, where it has a local secret. */
 const askAsOwner = (headers: Record<string, string>) =>
   Effect.flatMap(localHeaders, (secret) => askForLink({ ...secret, ...headers }))
 
@@ -91,7 +91,7 @@ layer(serviceLayer({ LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }))("A service
     )
   }
 
-  it.effect("P45 shows the link to nobody without the start secret, wherever else a request has it", () =>
+  it.effect("P45 shows the link to nobody without the local secret, wherever else a request has it", () =>
     Effect.gen(function* () {
       const secret = yield* localSecret
       const others: ReadonlyArray<Record<string, string>> = [
@@ -115,7 +115,7 @@ layer(serviceLayer({ LIMIT_MAGIC_LINKS_PER_EMAIL_PER_HOUR: "1000" }))("A service
     })
   )
 
-  it.effect("shows the link to who has the start secret, in the header or in the cookie", () =>
+  it.effect("shows the link to who has the local secret, in the header or in the cookie", () =>
     Effect.gen(function* () {
       const secret = yield* localSecret
       const known: ReadonlyArray<Record<string, string>> = [
@@ -152,7 +152,7 @@ const elsewhere: Record<string, Record<string, string>> = {
 
 for (const [what, variables] of Object.entries(elsewhere)) {
   layer(serviceLayer(variables))(`A service ${what}`, (it) => {
-    it.effect("has no start secret", () =>
+    it.effect("has no local secret", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* localSecret, "")
       })
