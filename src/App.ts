@@ -47,6 +47,7 @@ import { GridRoutes } from "./server/pages/console/GridRoutes.ts"
 import { KeysRoutes } from "./server/pages/console/KeysRoutes.ts"
 import { NewRowRoutes } from "./server/pages/console/NewRowRoutes.ts"
 import { RowRoutes } from "./server/pages/console/RowRoutes.ts"
+import { ImportRoutes } from "./server/pages/console/ImportRoutes.ts"
 import { TablesRoutes } from "./server/pages/console/TablesRoutes.ts"
 import { ActivityRoutes } from "./server/pages/console/ActivityRoutes.ts"
 import { AppsRoutes } from "./server/pages/console/AppsRoutes.ts"
@@ -145,6 +146,7 @@ export const RoutesLayer = Layer.mergeAll(
   MetadataRoutes,
   McpRoute,
   TablesRoutes,
+  ImportRoutes,
   GridRoutes,
   NewRowRoutes,
   RowRoutes,

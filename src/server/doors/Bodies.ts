@@ -111,6 +111,27 @@ export const readForm = Effect.fnUntraced(function* (...given: Parameters<typeof
   return new URLSearchParams(text.value)
 })
 
+const uploadType = "multipart/form-data"
+
+/**
+ * Reads a form that can hold a file (RFC 7578), of at most `limit` bytes in all; see {@link readBytes}. Its fields are text
+ * in UTF-8; a file keeps its bytes.
+ */
+export const readUpload = Effect.fnUntraced(function* (...given: Parameters<typeof readBytes>) {
+  const [request, limit] = given
+  const type = request.headers["content-type"] ?? ""
+  if (type.split(";", 1)[0]!.trim().toLowerCase() !== uploadType) {
+    return yield* new UnsupportedMediaType({ detail: `The body must be a form: Content-Type ${uploadType}.` })
+  }
+  yield* checked(request, limit)
+  const bytes = yield* readBytes(...given)
+  return yield* Effect.tryPromise({
+    try: () => new Response(Buffer.from(bytes), { headers: { "content-type": type } }).formData(),
+    catch: () =>
+      new InvalidRequest({ detail: "The form is broken.", errors: [{ path: "", message: "is no multipart form" }] })
+  })
+})
+
 const notUtf8 = (charset: string) =>
   new InvalidRequest({
     detail: "The body must be in UTF-8.",

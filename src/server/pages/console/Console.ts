@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, type Scope } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Actor } from "../../../domain/Actor.ts"
 import { currentSession } from "../../accounts/browser/Cookies.ts"
@@ -7,7 +7,7 @@ import { PersonLimit } from "../../accounts/browser/PersonLimit.ts"
 import { personOf, type FoundSession, type Sessions } from "../../accounts/browser/Sessions.ts"
 import { Capacity } from "../../capacity/Capacity.ts"
 import { Settings } from "../../config/Settings.ts"
-import { readForm } from "../../doors/Bodies.ts"
+import { readForm, readUpload } from "../../doors/Bodies.ts"
 import { html } from "../../doors/Html.ts"
 import type { Problem, Renderer } from "../../doors/RenderProblem.ts"
 import { route } from "../../doors/Routes.ts"
@@ -129,11 +129,11 @@ export const makeConsole = Effect.gen(function* () {
     })
   }
 
-  /** What a form that is sent to an address does. Its fields take at most so many bytes. */
-  const form = <R>(
+  const accepting = <Fields extends URLSearchParams | FormData, R>(
     path: `/${string}`,
-    act: (person: Person, fields: URLSearchParams, request: Request) => Effect.Effect<Response, Failure, R>,
-    { bytes = limits.authRequestBytes }: { readonly bytes?: number } = {}
+    read: (...given: Parameters<typeof readForm>) => Effect.Effect<Fields, Problem, Scope.Scope>,
+    act: (person: Person, fields: Fields, request: Request) => Effect.Effect<Response, Failure, R>,
+    bytes: number
   ) => {
     const answer = Effect.fnUntraced(function* (request: Request) {
       if (!isOwnPage(request, settings.baseUrl)) return yield* foreignForm()
@@ -141,8 +141,9 @@ export const makeConsole = Effect.gen(function* () {
       if (Option.isNone(person)) return yield* signedOutForm()
       const { accountId, token } = person.value
       yield* limit.spend(accountId, "write")
-      const fields = yield* readForm(request, bytes, { sender: { accountId, id: "person" }, capacity })
-      if (!isFormProof(token, purpose, fields.get("proof"))) return yield* foreignForm()
+      const fields = yield* read(request, bytes, { sender: { accountId, id: "person" }, capacity })
+      const proof = fields.get("proof")
+      if (!isFormProof(token, purpose, typeof proof === "string" ? proof : null)) return yield* foreignForm()
       return yield* act(person.value, fields, request)
     })
     return route({
@@ -155,5 +156,19 @@ export const makeConsole = Effect.gen(function* () {
     })
   }
 
-  return { page, form }
+  /** What a form that is sent to an address does. Its fields take at most so many bytes. */
+  const form = <R>(
+    path: `/${string}`,
+    act: (person: Person, fields: URLSearchParams, request: Request) => Effect.Effect<Response, Failure, R>,
+    { bytes = limits.authRequestBytes }: { readonly bytes?: number } = {}
+  ) => accepting(path, readForm, act, bytes)
+
+  /** What a form does that can hold a file. */
+  const upload = <R>(
+    path: `/${string}`,
+    act: (person: Person, fields: FormData, request: Request) => Effect.Effect<Response, Failure, R>,
+    { bytes }: { readonly bytes: number }
+  ) => accepting(path, readUpload, act, bytes)
+
+  return { page, form, upload }
 })

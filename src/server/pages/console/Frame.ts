@@ -47,7 +47,7 @@ export const timeHtml = (timestamp: string): Html =>
 
 /** What happened to the last form. */
 export const notice = (text: HtmlValue): Html | false =>
-  text !== undefined && text !== false && html`<p class="note" role="status">${text}</p>`
+  text !== undefined && text !== false && html`<div class="note" role="status">${text}</div>`
 
 /** A form's fault, which is announced. */
 export const fault = (text: string | undefined, id?: string): Html | false =>

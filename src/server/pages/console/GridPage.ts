@@ -98,7 +98,7 @@ export const gridPage = (input: {
     main: html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a></p>
 <h1>${table}</h1>
 <p class="muted">${plural(count, "row")}${isFiltered && (count === 1 ? " matches" : " match")}${cells.hidden > 0 && html` · ${plural(cells.hidden, "more field")} on the rows’ own pages`}</p></div>
-<div class="console-actions"><a class="button primary" href="${path}/_add">Add a row</a>
+<div class="console-actions"><a class="button primary" href="${path}/_add">Add a row</a><a class="button" href="/tables/_import?table=${table}">Import</a>
 <details class="menu"><summary class="button">Export</summary><ul class="card"><li><a href="${path}/_export?format=json" download>JSON, all rows</a></li><li><a href="${path}/_export?format=csv" download>CSV, all rows</a></li></ul></details>
 ${copyAs(table, ask, input.baseUrl)}</div></header>
 ${notice(result)}${fault(problem)}

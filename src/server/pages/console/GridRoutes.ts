@@ -1,6 +1,5 @@
 import { Effect, Layer, Result } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { plural } from "../../../domain/Amounts.ts"
 import type { Actor } from "../../../domain/Actor.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
@@ -11,7 +10,6 @@ import { isRowId } from "../../../domain/Row.ts"
 import { objectOf } from "../../../domain/RowMerge.ts"
 import { inTurns } from "../../../domain/Turns.ts"
 import { Settings } from "../../config/Settings.ts"
-import { html } from "../../doors/Html.ts"
 import { attachment } from "../../links/LinkDownload.ts"
 import { readCursor } from "../../tables/Pages.ts"
 import { Rows } from "../../tables/Rows.ts"
@@ -23,6 +21,7 @@ import { askOf, askQuery, readAsk, withComparison } from "./Ask.ts"
 import { cellsOf } from "./Cells.ts"
 import { makeConsole } from "./Console.ts"
 import { csvOf } from "./Csv.ts"
+import { doneNotice, doneQuery } from "./Done.ts"
 import { accountResponse } from "./Frame.ts"
 import { gridPage } from "./GridPage.ts"
 import { valueOf } from "./RowForm.ts"
@@ -96,7 +95,7 @@ export const GridRoutes = Layer.effectDiscard(
           note,
           proof,
           baseUrl,
-          result: resultOf(path, query),
+          result: query.has("none") ? "Select rows first." : doneNotice(query, proof),
           problem: Result.isFailure(read) ? read.failure : undefined
         })
         return accountResponse(page)
@@ -132,15 +131,21 @@ export const GridRoutes = Layer.effectDiscard(
       { isStreamed: true }
     )
 
-    /** Several operations in as few batches as fit. Each batch is done whole or not at all. */
+    /**
+     * Several operations in as few batches as fit. Each batch is done whole or not at all. Gives the number of the change if
+     * one batch had them all.
+     */
     const inBatches = Effect.fnUntraced(function* (
       actor: Actor,
       table: string,
       operations: ReadonlyArray<BatchOperation>
     ) {
+      let last: number | undefined
       for (let from = 0; from < operations.length; from += limits.batchOperations) {
-        yield* writes.batch(actor, { table }, operations.slice(from, from + limits.batchOperations))
+        const some = operations.slice(from, from + limits.batchOperations)
+        last = (yield* writes.batch(actor, { table }, some)).change
       }
+      return operations.length > limits.batchOperations ? undefined : last
     })
 
     yield* console.form(
@@ -161,10 +166,7 @@ export const GridRoutes = Layer.effectDiscard(
           const operations = ids.map(
             (id) => ({ action: "delete", filter: JsonText.trusted(`{"id":"${id}"}`) }) as const
           )
-          yield* inBatches(actor, table, operations)
-          return seeOther(
-            `${path}?deleted=${ids.length}${ids.length <= 3 ? ids.map((id) => `&row=${id}`).join("") : ""}`
-          )
+          return seeOther(path + doneQuery("deleted", ids.length, yield* inBatches(actor, table, operations)))
         }
         if (action !== "set-now") return ask()
         const name = fields.get("field") ?? ""
@@ -172,27 +174,9 @@ export const GridRoutes = Layer.effectDiscard(
         if (name === "") return ask("Name the field.")
         if (Result.isFailure(value)) return ask(value.failure)
         const patch = objectOf([{ rawName: print(name), value: value.success }])
-        yield* inBatches(
-          actor,
-          table,
-          ids.map((id) => ({ action: "update_row", id, patch }) as const)
-        )
-        return seeOther(`${path}?changed=${ids.length}`)
+        const operations = ids.map((id) => ({ action: "update_row", id, patch }) as const)
+        return seeOther(path + doneQuery("changed", ids.length, yield* inBatches(actor, table, operations)))
       })
     )
   })
 )
-
-/** What the page says of the last form, by its query. */
-const resultOf = (path: string, query: URLSearchParams) => {
-  const count = (name: string) => {
-    const text = query.get(name)
-    return text !== null && /^\d{1,4}$/.test(text) ? Number(text) : undefined
-  }
-  const [changed, deleted] = [count("changed"), count("deleted")]
-  if (query.has("none")) return "Select rows first."
-  if (changed !== undefined) return `${plural(changed, "row")} changed.`
-  if (deleted === undefined) return undefined
-  const gone = query.getAll("row").filter(isRowId).slice(0, 3)
-  return html`${plural(deleted, "row")} deleted.${gone.map((id, nth) => html` <a href="${path}/${id}">Bring ${gone.length > 1 ? `row ${nth + 1}` : "it"} back</a>`)}`
-}

@@ -17,6 +17,7 @@ import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
 import { seeOther } from "../PrivatePage.ts"
 import { conflictPage } from "./ConflictPage.ts"
+import { doneQuery } from "./Done.ts"
 import { makeConsole, type Person } from "./Console.ts"
 import { accountResponse, proofField } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
@@ -192,8 +193,9 @@ export const RowRoutes = Layer.effectDiscard(
       Effect.fnUntraced(function* ({ actor }) {
         const { id, table } = yield* placeOf
         yield* live(actor, table, id)
-        yield* writes.write(actor, { table }, { action: "delete", filter: JsonText.trusted(print({ id })) })
-        return seeOther(`/tables/${table}?deleted=1&row=${id}`)
+        const filter = JsonText.trusted(print({ id }))
+        const { change } = yield* writes.write(actor, { table }, { action: "delete", filter })
+        return seeOther(`/tables/${table}${doneQuery("deleted", 1, change)}`)
       })
     )
 

@@ -48,7 +48,7 @@ ${codeBlock("MCP address", `${baseUrl}/mcp`)}
 <p><a href="/keys">Create a key</a>, then <a href="/docs">read the documentation</a></p></section>
 <section class="card"><h2>Do it by hand</h2>
 <p>Adding the first row creates the table.</p>
-<p><a href="#new-name">Fill in the form below</a></p></section>
+<p><a href="#new-name">Fill in the form below</a>, or <a href="/tables/_import">import a file</a></p></section>
 </div>`
 
 /** An account's tables, what they use of its limits, and ways to add one. */
@@ -62,7 +62,7 @@ export const tablesPage = (input: TablesInput): Html => {
     styles: ["console.css"],
     main: html`<header class="console-head"><div><h1>Tables</h1>
 ${tables.length > 0 && html`<p class="muted">${plural(tables.length, "table")}, ${plural(totals.rows, "row")}</p>`}</div>
-${tables.length > 0 && html`<div class="console-actions"><a class="button" href="/tables/_export" download>Export all</a></div>`}</header>
+${tables.length > 0 && html`<div class="console-actions"><a class="button" href="/tables/_import">Import</a><a class="button" href="/tables/_export" download>Export all</a></div>`}</header>
 ${notice(result)}
 ${tables.length === 0 ? begin(baseUrl) : list(tables)}
 ${create(input)}

@@ -4,12 +4,14 @@ import { longestRequest } from "../../../domain/Limits.ts"
 import { isTableName } from "../../../domain/Query.ts"
 import { checkRow } from "../../../domain/TypedRow.ts"
 import { Settings } from "../../config/Settings.ts"
+import type { Html } from "../../doors/Html.ts"
 import { attachment } from "../../links/LinkDownload.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { makeExportAnswer } from "../../tables/TablesHttp.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
+import { doneNotice } from "./Done.ts"
 import { accountResponse } from "./Frame.ts"
 import { tablesPage } from "./TablesPage.ts"
 
@@ -32,15 +34,18 @@ export const TablesRoutes = Layer.effectDiscard(
     const exportAnswer = yield* makeExportAnswer
 
     type Typed = Parameters<typeof tablesPage>[0]["typed"]
-    const show = Effect.fnUntraced(function* ({ actor, proof }: Person, typed?: Typed) {
+    const show = Effect.fnUntraced(function* ({ actor, proof }: Person, typed?: Typed, result?: Html) {
       const [summaries, totals] = yield* Effect.all([tables.summaries(actor), tables.totals(actor)], {
         concurrency: "unbounded"
       })
-      const page = tablesPage({ tables: summaries, totals, limits, proof, baseUrl, typed })
+      const page = tablesPage({ tables: summaries, totals, limits, proof, baseUrl, typed, result })
       return accountResponse(page, typed === undefined ? 200 : 400)
     })
 
-    yield* console.page("/tables", (person) => show(person))
+    yield* console.page("/tables", (person, { url }) => {
+      const query = new URLSearchParams(url.split("?")[1])
+      return show(person, undefined, doneNotice(query, person.proof))
+    })
 
     yield* console.page(
       "/tables/_export",

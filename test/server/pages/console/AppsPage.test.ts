@@ -77,6 +77,6 @@ describe("Page of connected apps", () => {
 
   it("says what became of a disconnection, once there was one", () => {
     assert.notInclude(showing(), 'role="status"')
-    assert.include(String(appsPage({ ...none, disconnected: "Done." })), '<p class="note" role="status">Done.</p>')
+    assert.include(String(appsPage({ ...none, disconnected: "Done." })), '<div class="note" role="status">Done.</div>')
   })
 })

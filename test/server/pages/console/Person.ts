@@ -25,6 +25,19 @@ export const newOwner = Effect.gen(function* () {
       if (!all.has("proof")) all.set("proof", proof)
       return postForm(path, all, { cookie, "sec-fetch-site": "same-origin", ...headers })
     },
+    /** Sends a form that can hold a file. */
+    upload: (path: string, fields: Readonly<Record<string, string | File>>, headers = {}) =>
+      Effect.gen(function* () {
+        const form = new FormData()
+        for (const [name, value] of Object.entries({ proof, ...fields })) form.append(name, value)
+        const body = new Response(form)
+        const contentType = body.headers.get("content-type")!
+        const bytes = new Uint8Array(yield* Effect.promise(() => body.arrayBuffer()))
+        return yield* request("POST", path, {
+          body: bytes,
+          headers: { cookie, "content-type": contentType, "sec-fetch-site": "same-origin", ...headers }
+        })
+      }),
     add,
     /** A row's exact text, over the API. */
     row: (table: string, id: string) =>

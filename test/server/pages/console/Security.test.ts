@@ -19,7 +19,7 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: 60_000 })("P46 The c
         const address = path.replace(":table", "notes").replace(":id", id)
         const fields = { id, name: "x", row: "{}", do: "delete-now", version: "1", field: "a", text: "" }
         const post = (changed: { readonly proof?: string; readonly headers?: object }) =>
-          owner.post(
+          (path.endsWith("/_import") ? owner.upload : owner.post)(
             address,
             { ...fields, ...(changed.proof === undefined ? {} : { proof: changed.proof }) },
             changed.headers

@@ -1,0 +1,196 @@
+import { Result } from "effect"
+import { isTableName } from "../Query.ts"
+import { isRowId, systemFields, timeOf } from "../Row.ts"
+import { objectOf } from "../RowMerge.ts"
+import { Pace, type Turns } from "../Turns.ts"
+import { pointerTo, shorten } from "../json/JsonIssue.ts"
+import { JsonText, print } from "../json/JsonText.ts"
+import { decodeString } from "../json/Lexemes.ts"
+import { members } from "../json/Members.ts"
+import { parseInTurns, scan, scanObject, type EnvelopeShape } from "../json/ParseEnvelope.ts"
+import { readCsv } from "./Csv.ts"
+
+/** The rows of a file that a person brings, by table, as the JSON of objects. */
+export interface RowFile {
+  readonly format: "JSON" | "NDJSON" | "CSV"
+  readonly tables: ReadonlyMap<string, ReadonlyArray<JsonText>>
+}
+
+type Read = Result.Result<RowFile, string>
+
+/** Whether cells of a CSV that are numbers, true or false become those, or stay text. */
+export interface RowFileOptions {
+  /** The table of rows that name none. */
+  readonly table: string
+  readonly isAllText?: boolean
+}
+
+const rowsShape: EnvelopeShape = { kind: "array", items: { kind: "text", takes: "any" } }
+const documentShape: EnvelopeShape = {
+  kind: "object",
+  members: new Map<string, EnvelopeShape>([
+    ["tables", { kind: "object", members: new Map(), rest: rowsShape }],
+    ["rows", rowsShape]
+  ]),
+  rest: { kind: "unread" }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !JsonText.is(value)
+
+const isRows = (value: unknown): value is ReadonlyArray<JsonText> => Array.isArray(value) && value.every(JsonText.is)
+
+/** The rows of lists, of which each item has to be an object. */
+const checked = (format: RowFile["format"], tables: RowFile["tables"]): Read => {
+  for (const [name, rows] of tables) {
+    if (!isTableName(name)) {
+      return Result.fail(`${shorten(name, 64)} is no name for a table: use a letter, then letters, digits, _ or -.`)
+    }
+    const other = rows.findIndex(({ text }) => text[0] !== "{")
+    if (other !== -1) return Result.fail(`Item ${other + 1} of ${name} is no JSON object, and a row has to be one.`)
+  }
+  return Result.succeed({ format, tables })
+}
+
+function* readJson(text: string, table: string): Turns<Read> {
+  const list = text.trimStart().startsWith("[")
+  const { issue, value } = yield* parseInTurns(text, list ? rowsShape : documentShape)
+  if (issue !== undefined) return Result.fail(issue.message)
+  if (isRows(value)) return checked("JSON", new Map([[table, value]]))
+  if (!isRecord(value)) return Result.fail("The JSON has no rows: send an array of objects.")
+  if (isRecord(value["tables"])) {
+    const tables = Object.entries(value["tables"])
+    const other = tables.find(([, rows]) => !isRows(rows))
+    if (other !== undefined) return Result.fail(`${pointerTo(["tables", other[0]])} is no array of rows.`)
+    return checked("JSON", new Map(tables as ReadonlyArray<[string, ReadonlyArray<JsonText>]>))
+  }
+  if (isRows(value["rows"])) return checked("JSON", new Map([[table, value["rows"]]]))
+  const row = scanObject(text)
+  return row.issue === undefined ? checked("JSON", new Map([[table, [row.value]]])) : Result.fail(row.issue.message)
+}
+
+/** A line of the command line's export: `{"table":"…","row":{…}}`. */
+const namedRow = (line: JsonText): { readonly table: string; readonly row: JsonText } | undefined => {
+  const found = members(line)
+  if (found.length !== 2) return undefined
+  const of = (name: string) => found.find((member) => member.name === name)?.value
+  const [table, row] = [of("table"), of("row")]
+  return table?.[0] === '"' && row?.[0] === "{" ? { table: decodeString(table), row: JsonText.trusted(row) } : undefined
+}
+
+function* readLines(text: string, table: string): Turns<Read> {
+  const tables = new Map<string, Array<JsonText>>()
+  const pace = new Pace()
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue
+    const { issue, value } = scan(line)
+    if (issue !== undefined) return Result.fail(`Line ${index + 1}: ${issue.message}`)
+    if (value.text[0] !== "{") return Result.fail(`Line ${index + 1} is no JSON object, and a row has to be one.`)
+    const named = namedRow(value)
+    const [name, row] = named === undefined ? [table, value] : [named.table, named.row]
+    const rows = tables.get(name)
+    if (rows === undefined) tables.set(name, [row])
+    else rows.push(row)
+    yield* pace.worked(8 * line.length)
+  }
+  return checked("NDJSON", tables)
+}
+
+const isTyped = (text: string): boolean => /^(?:-?\d|true$|false$)/.test(text) && scan(text).issue === undefined
+
+/** What a cell becomes: JSON where all cells of its column are numbers, true or false, or JSON; else text. */
+const typesOf = (header: ReadonlyArray<string>, records: ReadonlyArray<{ readonly cells: ReadonlyArray<string> }>) =>
+  header.map((_, column) => {
+    const cells = records.map(({ cells }) => cells[column] ?? "").filter((cell) => cell !== "")
+    if (cells.length > 0 && cells.every(isTyped)) return "value"
+    return cells.length > 0 && cells.every((cell) => /^[[{]/.test(cell) && scan(cell).issue === undefined)
+      ? "value"
+      : "text"
+  })
+
+function* readTable(text: string, { isAllText = false, table }: RowFileOptions): Turns<Read> {
+  const read = yield* readCsv(text)
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const [head, ...records] = read.success
+  if (head === undefined || records.length === 0) {
+    return Result.fail("The file has no rows: its first line has to name the columns, and a row follows on each line.")
+  }
+  const header = head.cells.map((name) => name.trim())
+  const nameless = header.indexOf("")
+  if (nameless !== -1) return Result.fail(`Column ${nameless + 1} has no name in the first line.`)
+  const twice = header.find((name, column) => header.indexOf(name) !== column)
+  if (twice !== undefined) return Result.fail(`The first line names the column ${shorten(twice, 60)} twice.`)
+  const long = records.find(({ cells }) => cells.length > header.length)
+  if (long !== undefined) {
+    return Result.fail(`Line ${long.line} has ${long.cells.length} cells, and the first line names ${header.length}.`)
+  }
+  const names = header.map(print)
+  const types = isAllText ? header.map(() => "text") : typesOf(header, records)
+  const pace = new Pace()
+  const rows: Array<JsonText> = []
+  for (const { cells } of records) {
+    const fields = names.flatMap((rawName, column) => {
+      const cell = cells[column] ?? ""
+      // An empty cell is a field that the row doesn't have.
+      return cell === "" ? [] : [{ rawName, value: types[column] === "text" ? print(cell) : scan(cell).value!.text }]
+    })
+    const row = objectOf(fields)
+    rows.push(row)
+    yield* pace.worked(8 * row.text.length + 64 * header.length)
+  }
+  return checked("CSV", new Map([[table, rows]]))
+}
+
+/**
+ * Reads the rows of a file: JSON (an array of objects, one object, a response with `rows`, or an export with `tables`), NDJSON
+ * (an object a line, or the command line's `{"table":…,"row":…}`), or CSV with a line of names. A byte order mark, blank
+ * lines and any line ends are understood; a number keeps every digit. A failure says in words what is wrong, and where.
+ */
+export function* readRowFile(text: string, options: RowFileOptions): Turns<Read> {
+  const content = text.startsWith("\ufeff") ? text.slice(1) : text
+  const start = content.trimStart()[0]
+  if (start === undefined) return Result.fail("The file is empty.")
+  if (start === "[") return yield* readJson(content, options.table)
+  if (start !== "{") return yield* readTable(content, options)
+  const isWhole = !/\n\s*\S/.test(content) || scan(content.split("\n", 1)[0]!).issue !== undefined
+  return isWhole ? yield* readJson(content, options.table) : yield* readLines(content, options.table)
+}
+
+const times = ["created_at", "updated_at"]
+
+/** Under what name a field is stored that only the service can set. */
+const storedName = (name: string): string => `imported_${name}`
+
+/**
+ * Rows of a file as an import takes them: with an id and two times. Those of an export are kept. Where a file has its own
+ * `id`, `created_at` or `updated_at`, they are stored as `imported_id` and so on, which `renamed` names.
+ */
+export function* importable(
+  rows: ReadonlyArray<JsonText>,
+  { makeId, now }: { readonly makeId: () => string; readonly now: string }
+): Turns<{ readonly rows: ReadonlyArray<JsonText>; readonly renamed: ReadonlyArray<string> }> {
+  const renamed = new Set<string>()
+  const made: Array<JsonText> = []
+  const pace = new Pace()
+  for (const row of rows) {
+    const found = members(row)
+    const text = (name: string) => {
+      const value = found.find((member) => member.name === name)?.value
+      return value?.[0] === '"' ? decodeString(value) : ""
+    }
+    const isExported = isRowId(text("id")) && times.every((name) => timeOf(text(name)) !== undefined)
+    const system = ["id", ...times].map((name) => {
+      const made = name === "id" ? makeId() : now
+      return { rawName: print(name), value: print(isExported ? text(name) : made) }
+    })
+    const own = found.flatMap(({ name, rawName, value }) => {
+      if (!systemFields.has(name)) return [{ rawName, value }]
+      if (isExported) return []
+      renamed.add(name)
+      return [{ rawName: print(storedName(name)), value }]
+    })
+    made.push(objectOf([...system, ...own]))
+    yield* pace.worked(8 * row.text.length)
+  }
+  return { rows: made, renamed: [...renamed].map(storedName) }
+}

@@ -1,0 +1,136 @@
+import { Clock, Effect, Layer, Result } from "effect"
+import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import { importable, readRowFile, type RowFile } from "../../../domain/files/RowFile.ts"
+import type { JsonText } from "../../../domain/json/JsonText.ts"
+import { decodeUtf8 } from "../../../domain/json/Utf8.ts"
+import { isTableName } from "../../../domain/Query.ts"
+import { rowOf, timeText } from "../../../domain/Row.ts"
+import { inTurns } from "../../../domain/Turns.ts"
+import { Settings } from "../../config/Settings.ts"
+import { Tables } from "../../tables/Tables.ts"
+import { Writes } from "../../tables/Writes.ts"
+import { seeOther } from "../PrivatePage.ts"
+import { cellsOf } from "./Cells.ts"
+import { makeConsole, type Person } from "./Console.ts"
+import { accountResponse } from "./Frame.ts"
+import { importPage, importPreviewPage } from "./ImportPage.ts"
+
+/** A preview shows so many rows of a table. */
+const shownRows = 20
+
+/** In bytes: a longer file takes the command line or `POST /v1/_import`, since the preview has all of it in its form. */
+const longestFile = 2_097_152
+
+const textOf = (fields: FormData, name: string): string => {
+  const value = fields.get(name)
+  return typeof value === "string" ? value : ""
+}
+
+/** The file that was chosen, else the text that was pasted. */
+const contentOf = Effect.fnUntraced(function* (fields: FormData) {
+  const file = fields.get("file")
+  if (file === null || typeof file === "string" || file.size === 0) return Result.succeed(textOf(fields, "text"))
+  const { issue, value } = decodeUtf8(new Uint8Array(yield* Effect.promise(() => file.arrayBuffer())))
+  return issue === undefined
+    ? Result.succeed(value)
+    : Result.fail("The file is not UTF-8. Save it as UTF-8, then choose it again.")
+})
+
+/** The rows of tables, a line each, as they go from the preview to the import. */
+const linesOf = ({ tables }: RowFile): string =>
+  [...tables].flatMap(([table, rows]) => rows.map(({ text }) => `{"table":"${table}","row":${text}}`)).join("\n")
+
+/** The pages that show what a file holds, and import it. */
+export const ImportRoutes = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const tables = yield* Tables
+    const writes = yield* Writes
+    const { limits } = yield* Settings
+    const console = yield* makeConsole
+    const most = Math.min(longestFile, limits.requestBytes)
+
+    /** The rows as an import takes them, and the fields that were renamed for it. */
+    const importableOf = Effect.fnUntraced(function* (file: RowFile) {
+      const now = timeText(yield* Clock.currentTimeMillis)
+      const made: Record<string, ReadonlyArray<JsonText>> = {}
+      const renamed = new Set<string>()
+      for (const [name, rows] of file.tables) {
+        const ready = yield* inTurns(importable(rows, { makeId: uuidV7Unsafe, now }))
+        if (rows.length > 0) made[name] = ready.rows
+        for (const field of ready.renamed) renamed.add(field)
+      }
+      return { made, renamed: [...renamed] }
+    })
+
+    yield* console.page("/tables/_import", ({ proof }, { url }) => {
+      const table = new URLSearchParams(url.split("?")[1]).get("table") ?? ""
+      return Effect.succeed(accountResponse(importPage({ proof, table, most })))
+    })
+
+    const preview = Effect.fnUntraced(function* ({ actor, proof }: Person, fields: FormData) {
+      const table = textOf(fields, "table").trim()
+      const again = (problem: string) =>
+        accountResponse(importPage({ proof, table, most, text: textOf(fields, "text"), problem }), 400)
+      if (!isTableName(table)) return again("Begin the name with a letter; then use letters, digits, _ or -.")
+      const content = yield* contentOf(fields)
+      if (Result.isFailure(content)) return again(content.failure)
+      const isAllText = fields.has("as_text")
+      const read = yield* inTurns(readRowFile(content.success, { table, isAllText }))
+      if (Result.isFailure(read)) return again(read.failure)
+      const { made, renamed } = yield* importableOf(read.success)
+      if (Object.keys(made).length === 0) return again("The file has no rows.")
+      const rows = linesOf(read.success)
+      if (rows.length > limits.requestBytes / 2)
+        return again("As JSON, the file is too long for this page. Import a part of it.")
+      const fits = yield* Effect.result(writes.import(actor, { isDryRun: true }, { ...made }))
+      if (Result.isFailure(fits)) {
+        const { failure } = fits
+        return failure.status === 503 ? yield* failure : again(failure.detail ?? "The rows can't be imported.")
+      }
+      const stored = new Map((yield* tables.summaries(actor)).map(({ name, rows }) => [name, rows]))
+      const shown = yield* Effect.forEach(Object.entries(made), ([name, rows]) =>
+        Effect.map(inTurns(cellsOf(rows.slice(0, shownRows).map(rowOf))), (cells) => ({
+          name,
+          rows: rows.length,
+          stored: stored.get(name) ?? 0,
+          cells
+        }))
+      )
+      return accountResponse(
+        importPreviewPage({
+          proof,
+          format: read.success.format,
+          tables: shown,
+          renamed,
+          rows
+        })
+      )
+    })
+
+    const store = Effect.fnUntraced(function* ({ actor, proof }: Person, lines: string) {
+      const again = (problem: string) => accountResponse(importPage({ proof, table: "", most, problem }), 400)
+      const read = yield* inTurns(readRowFile(lines, { table: "" }))
+      if (Result.isFailure(read)) return again(read.failure)
+      const { made } = yield* importableOf(read.success)
+      const names = Object.keys(made)
+      const count = Object.values(made).reduce((sum, rows) => sum + rows.length, 0)
+      const imported = yield* Effect.result(writes.import(actor, {}, made))
+      if (Result.isFailure(imported)) {
+        const { failure } = imported
+        return failure.status === 503 ? yield* failure : again(`Nothing was imported. ${failure.detail ?? ""}`.trim())
+      }
+      const { change } = imported.success
+      const said = `?imported=${count}${change === undefined ? "" : `&change=${change}`}`
+      return seeOther(names.length === 1 ? `/tables/${names[0]}${said}` : `/tables${said}`)
+    })
+
+    yield* console.upload(
+      "/tables/_import",
+      (person, fields) => {
+        const lines = fields.get("rows")
+        return typeof lines === "string" ? store(person, lines) : preview(person, fields)
+      },
+      { bytes: limits.requestBytes }
+    )
+  })
+)
