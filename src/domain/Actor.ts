@@ -52,7 +52,7 @@ export const changedBy = ({ id, kind, name }: Actor): ChangedBy => ({
 })
 
 /** The refusal of a change by a read-only actor. */
-export const readOnly = (): InvalidRequest =>
+const readOnly = (): InvalidRequest =>
   new InvalidRequest({
     detail: "This connection is read-only. Reconnect and allow saving memories.",
     hint: "Ask the person to connect again and to choose more than reading."

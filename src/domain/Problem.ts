@@ -81,6 +81,13 @@ export class InvalidRequest extends Problem<InvalidRequest>()(
   { ...members("invalid_request", "Correct the fields named in `errors` and send the request again."), ...errors }
 ) {}
 
+/** A connection that may only read calls a tool that writes. */
+export class ReadOnly extends Problem<ReadOnly>()(
+  "ReadOnly",
+  declare("read_only", 403, "The connection may only read"),
+  members("read_only", "Ask the person to connect again and to choose more than reading.")
+) {}
+
 /** The request did not arrive completely in time. The connection is closed. */
 export class RequestTimeout extends Problem<RequestTimeout>()(
   "RequestTimeout",

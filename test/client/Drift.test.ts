@@ -153,7 +153,8 @@ type RenameRetry<A> = {
 
 type Failures = Agreement<
   [
-    [ProblemCode, Problem["code"]],
+    // Only /mcp has connections that may not write.
+    [ProblemCode, Exclude<Problem["code"], "read_only">],
     [FieldIssue, Problems.FieldIssue],
     [
       Exclude<keyof MembersByCode, "invalid_row">,

@@ -189,10 +189,11 @@ export const callMcp = (
   {
     body = ping,
     headers = {},
-    method = "POST"
-  }: { method?: string; body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {}
+    method = "POST",
+    path = "/mcp"
+  }: { method?: string; path?: string; body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {}
 ) =>
-  request(method, "/mcp", {
+  request(method, path, {
     ...(method === "POST" ? { body } : {}),
     headers: {
       accept: "application/json, text/event-stream",

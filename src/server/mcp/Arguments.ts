@@ -1,15 +1,14 @@
-import { Effect, Schema, SchemaAST } from "effect"
+import { Effect, Schema } from "effect"
 import { numberText } from "../../domain/Amounts.ts"
 import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
 import { invalidFields } from "../../domain/Problem.ts"
-import { isWordForNone } from "../../domain/RowInput.ts"
-import { takesNull } from "../../domain/ExactJson.ts"
 import { inTurns } from "../../domain/Turns.ts"
 import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
 import { JsonText, setMember } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { type Bounds, type EnvelopeShape, parseInTurns } from "../../domain/json/ParseEnvelope.ts"
 import { fieldIssues } from "../doors/SchemaProblem.ts"
+import { asMeant } from "./Meant.ts"
 import type { Tool } from "./Tool.ts"
 import type { Tools } from "./Tools.ts"
 
@@ -65,29 +64,6 @@ const inside = Effect.fnUntraced(function* (
 
 const PLAIN: EnvelopeShape = { kind: "plain" }
 
-const isNull = (value: unknown): boolean => value === null || (JsonText.is(value) && value.text === "null")
-
-const isNoKey = (name: string, value: unknown): boolean =>
-  name === "idempotencyKey" && typeof value === "string" && isWordForNone(value.replaceAll('"', ""))
-
-/** Some models fill in every argument, those that they mean to leave out with null. */
-const withoutNulls = (value: unknown, ast: SchemaAST.AST): unknown => {
-  if (Array.isArray(value)) {
-    const items = SchemaAST.isArrays(ast) ? ast.rest[0] : undefined
-    return items === undefined ? value : value.map((item) => withoutNulls(item, items))
-  }
-  if (typeof value !== "object" || value === null || !SchemaAST.isObjects(ast)) return value
-  const types = new Map(ast.propertySignatures.map(({ name, type }) => [name, type]))
-  const parts: object = {}
-  for (const [name, part] of Object.entries(value)) {
-    const type = types.get(name)
-    if (type === undefined) setMember(parts, name, part)
-    else if (SchemaAST.isOptional(type) && ((isNull(part) && !takesNull(type)) || isNoKey(name, part))) continue
-    else setMember(parts, name, withoutNulls(part, type))
-  }
-  return parts
-}
-
 /** The arguments of a call as the tool takes them, or what is wrong with them, place by place. */
 export const readArguments = Effect.fnUntraced(function* (
   { input, shape }: Tool,
@@ -95,7 +71,7 @@ export const readArguments = Effect.fnUntraced(function* (
   bounds: Bounds
 ) {
   const unwrapped = yield* inside(given, shape, bounds, "")
-  return yield* decode(input)(withoutNulls(unwrapped, input.ast)).pipe(
+  return yield* decode(input)(asMeant(unwrapped, input.ast)).pipe(
     Effect.mapError(({ issue }) => invalidFields(fieldIssues(issue, "body")))
   )
 })

@@ -1,8 +1,8 @@
 import { Cause, Context, Effect, Layer } from "effect"
-import { readOnly, type Actor, type Moment } from "../../domain/Actor.ts"
+import type { Actor, Moment } from "../../domain/Actor.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { jsonProblem } from "../../domain/JsonProblem.ts"
-import { type FieldIssue, internalError } from "../../domain/Problem.ts"
+import { type FieldIssue, internalError, ReadOnly } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
 import { CurrentRequest } from "../doors/CurrentRequest.ts"
 import { isProblem, type Problem } from "../doors/RenderProblem.ts"
@@ -51,11 +51,11 @@ export class CallTool extends Context.Service<
 
       const attempt = Effect.fnUntraced(function* (call: ToolCall) {
         const { connection, given, tool } = call
-        if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly()
+        if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly
         if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
         // A call that is refused here asked nothing of the database, and costs nothing.
         const args = yield* readArguments(tool, given.values, bounds)
-        const moment = yield* spend(call, tool.isRead(given.values))
+        const moment = yield* spend(call, tool.isRead(args))
         return yield* tool.run(args, actorOf(connection, moment))
       }, Effect.scoped)
 
@@ -79,6 +79,8 @@ export class CallTool extends Context.Service<
     })
   )
 }
+
+const readOnly = new ReadOnly({ detail: "This connection is read-only. Reconnect and allow saving memories." })
 
 /** Who acts with a connection, as of the admission of one call. */
 const actorOf = (connection: AuthenticatedConnection, { incarnation, now, revision }: Moment): Actor => ({

@@ -12,35 +12,34 @@ const text = (description: string) => Schema.optionalKey(Schema.String.annotate(
 const Edit = Schema.Struct({
   op: oneOf(
     ["append", "replace", "increment", "push", "remove"],
-    "append text to a string; replace old, which must be there once, by new; increment a number by; push value to an array; remove the field. A missing field is empty text, 0 or [], except for replace."
+    "append text to a string; replace old, which is there once, by new; increment a number by; push value to an array; remove the field. A missing field is empty text, 0 or [], except for replace."
   ),
   field: Schema.String.annotate({ description: "A top-level field." }),
-  by: Schema.optionalKey(exactNumber("For increment; may be negative. Added exactly.")),
-  old: text("For replace: text that is there exactly once."),
+  by: Schema.optionalKey(exactNumber("For increment; may be negative.")),
+  old: text("For replace."),
   new: text("For replace."),
   text: text("For append."),
-  value: Schema.optionalKey(exactValue("For push: text, or any other JSON value.", "string"))
+  value: Schema.optionalKey(exactValue("For push: any JSON value.", "string"))
 })
 type FlatEdit = typeof Edit.Type
 
 export const edits = Schema.Array(Edit)
   .check(Schema.isMaxLength(maxEdits, { message: `must hold at most ${maxEdits} edits` }))
   .annotate({
-    description: `Up to ${maxEdits} changes in place, made in this order after the patch, from what the row holds then: none of them is lost, whoever else writes.`
+    description: `Up to ${maxEdits} changes in place, in this order, after the patch. None is lost, whoever else writes.`
   })
 
 export const ifUpdatedAt = Schema.String.annotate({
-  description:
-    "The updated_at of the row as it was read. If it changed since, the call is refused with the row as it is now."
+  description: "As it was read: the call is refused, with the row as it is now, if the row changed since."
 })
 
 export const ifUpdatedAtOrNone = Schema.NullOr(Schema.String).annotate({
   message: "must be the updated_at of a row, or null",
-  description: "As it was read: the call is refused if the row changed since. null: only if there is no such row yet."
+  description: "As it was read: refused if the row changed since. null: only if there is no such row."
 })
 
 /** In the result of every tool that takes a patch. */
-export const note = Schema.optionalKey(Schema.String.annotate({ description: "What may not be as it was meant." }))
+export const note = Schema.optionalKey(Schema.String.annotate({ description: "What may not be as meant." }))
 
 const needs = {
   append: ["text"],

@@ -20,6 +20,8 @@ import { makeTools } from "./Tools.ts"
 /** The body of a request to `/mcp`, with the headers that came with it. */
 export interface McpRequest {
   readonly url: string
+  /** Whether the client's address asks for a list of tools without aliases. */
+  readonly isCore: boolean
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
 }
@@ -82,7 +84,7 @@ export class McpEndpoint extends Context.Service<
       })
 
       const answer: McpEndpoint["Service"]["answer"] = traced("McpEndpoint.answer")(
-        function* ({ body, headers, url }, connection, admit) {
+        function* ({ body, headers, isCore, url }, connection, admit) {
           const record = yield* CurrentRequest
           record.operation = operationOf(undefined, tools)
           const messages = yield* messagesOf(body, admit)
@@ -95,6 +97,7 @@ export class McpEndpoint extends Context.Service<
           const served: ServedRequest = {
             connection,
             tools,
+            isCore,
             hold: (json) => exact.hold(json),
             call: (tool, held, { signal }) =>
               Effect.runPromiseWith(context)(

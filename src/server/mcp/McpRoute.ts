@@ -35,6 +35,10 @@ const tooMany = ({ perMinute, retryAfter, sender }: TooMuch) =>
 const bearerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
   /^bearer +(\S+) *$/i.exec(request.headers["authorization"] ?? "")?.[1]
 
+/** A client whose address ends with `?tools=core` is told of no aliases. */
+const isCore = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  new URLSearchParams(request.url.split("?", 2)[1]).get("tools") === "core"
+
 /**
  * The address that MCP clients connect to. A client without a token is told where to get one. Pages of unknown origins, and
  * IP addresses that flood it, are refused before that. Everything else is {@link McpEndpoint}'s.
@@ -62,7 +66,8 @@ export const McpRoute = Layer.effectDiscard(
         const body = yield* readBytes(request, limit, { sender: connection, capacity })
         const unspent = messagesIn(body.length) - spent
         if (unspent > 0) yield* spend(connection, unspent)
-        const message = { url: mcpResource(settings.baseUrl), headers: request.headers, body }
+        const url = mcpResource(settings.baseUrl)
+        const message = { url, isCore: isCore(request), headers: request.headers, body }
         return yield* endpoint.answer(message, connection, (messages) =>
           messages > 1 ? spend(connection, messages - 1) : Effect.void
         )

@@ -22,6 +22,8 @@ import type { Tools } from "./Tools.ts"
 export interface ServedRequest {
   readonly connection: AuthenticatedConnection
   readonly tools: Tools
+  /** Whether its client asked for a list without aliases. */
+  readonly isCore: boolean
   /** Stands for exact JSON in an answer. */
   readonly hold: (json: JsonText) => Record<string, unknown>
   readonly call: (
@@ -51,7 +53,7 @@ class CarefulServer extends Server {
 }
 
 /** The server that answers the messages of one HTTP request. */
-export const serverFor = ({ call, connection, hold, tools }: ServedRequest): Server => {
+export const serverFor = ({ call, connection, hold, isCore, tools }: ServedRequest): Server => {
   const server = new CarefulServer(
     { name: "agent-memory", title: "Agent Memory", version: packageJson.version },
     {
@@ -60,7 +62,7 @@ export const serverFor = ({ call, connection, hold, tools }: ServedRequest): Ser
       cacheHints: { "tools/list": kept, "server/discover": kept }
     }
   )
-  const listed = tools.listedFor(connection.access)
+  const listed = tools.listedFor(connection.access, isCore)
   server.setRequestHandler("tools/list", () => ({ tools: [...listed] }))
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     const tool = tools.named(params.name)

@@ -31,6 +31,15 @@ const withoutRows = (result: JsonText, known: (row: string) => string): JsonText
 /** The receipt of an add, from the row that it stored: `id`, `created_at` and `updated_at`. */
 export const addReceipt = (row: JsonText): JsonText => JsonText.trusted(`{${fieldsOf(row.text)}}`)
 
+/** Of so many rows the ids are told unasked: of more they would cost a model more than the rows did. */
+const fewIds = 20
+
+/** The receipt of several adds, from the rows that they stored. */
+export const addsReceipt = (rows: ReadonlyArray<string>): JsonText => {
+  const ids = rows.length > fewIds ? "" : `,"ids":[${rows.map(idOf).join()}]`
+  return JsonText.trusted(`{"added":${rows.length}${ids}}`)
+}
+
 /** The receipt of any other single write: its counts, and of a row its `id`, `created_at` and `updated_at`, of several their ids. */
 export const receipt = (body: JsonText): JsonText => withoutRows(body, fieldsOf)
 

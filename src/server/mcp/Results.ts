@@ -60,6 +60,10 @@ const idOf = (row: string): string => decodeString(members(JsonText.trusted(row)
 /** The rows of an update's answer, in order. */
 const updatedRows = (body: JsonText): ReadonlyArray<string> => readItems(memberOf(body, "rows"))
 
+/** The rows that a batch of adds stored. */
+export const addedRows = (body: JsonText): ReadonlyArray<string> =>
+  readItems(memberOf(body, "results")).map((result) => memberOf(JsonText.trusted(result), "result"))
+
 const memberOf = (json: JsonText, name: string): string => members(json).find((member) => member.name === name)!.value
 
 const updateWithin = (body: JsonText, room: Room): string | undefined => {
@@ -98,6 +102,15 @@ const resultWithin = (action: string, result: string, room: Room): string | unde
   }
 }
 
+/** The rows that a batch of adds stored: as many as one answer holds, and the ids of those that it leaves out. */
+export const boundedAdds = (body: JsonText): JsonText => {
+  const rows = addedRows(body)
+  const room = new Room()
+  const fitting = room.rows(rows)
+  const cut = fitting === rows.length ? "" : `,"ids":${room.idsOf(rows.slice(fitting))},"has_more":true`
+  return JsonText.trusted(`{"added":${rows.length},"rows":[${rows.slice(0, fitting).join()}]${cut}}`)
+}
+
 /** The results of a batch, with ids in the place of the rows that one answer has no room for. */
 export const boundedBatch = (body: JsonText): JsonText => {
   const room = new Room()
@@ -112,13 +125,19 @@ export const boundedBatch = (body: JsonText): JsonText => {
   return isCut ? JsonText.trusted(`{"results":[${results.join()}],"has_more":true}`) : body
 }
 
+type Shape = (body: JsonText) => JsonText
+
+/** A write's answer with the rows where they are asked for, else its receipt. */
+export const shownBy = ({ returnRows }: { readonly returnRows?: boolean }, rows: Shape, brief: Shape): Shape =>
+  returnRows === true ? rows : brief
+
 /**
  * The result of a write: the object that `shape` makes of its answer, with the number of its `change` if it changed anything,
  * and `replayed` where the answer is that of an earlier call with the same idempotency key.
  */
 export const written = <E, R>(
   write: Effect.Effect<WriteResult, E, R>,
-  shape: (body: JsonText) => JsonText = (body) => body
+  shape: Shape = (body) => body
 ): Effect.Effect<JsonText, E, R> =>
   Effect.map(write, ({ body, change, replayed }) => {
     const result = shape(body)

@@ -1,5 +1,6 @@
 import { Data } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { addressPage, isPerson } from "./AddressPage.ts"
 import type { Problem, Renderer } from "../doors/RenderProblem.ts"
 import { resourceMetadataUrl, memoryScope } from "../oauth/ServerMetadata.ts"
 
@@ -26,9 +27,10 @@ export const rpcError = (
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", error: { code, message } }, { status, headers })
 
-/** Renders refusals of `/mcp`. */
-export const renderRpc: Renderer<RpcRefusal | Problem> = (failure) => {
+/** Renders refusals of `/mcp`, for a person who came with a browser as a page. */
+export const renderRpc: Renderer<RpcRefusal | Problem> = (failure, { request }) => {
   const { detail = "The service is not ready.", status } = failure
+  if (isPerson(request)) return addressPage(status, failure instanceof RpcRefusal ? failure.headers : {})
   if (failure instanceof RpcRefusal) return rpcError(status, detail, failure.headers)
   return rpcError(status, status === 415 ? `${detail} Send application/json as it is.` : detail)
 }

@@ -51,12 +51,14 @@ export interface Tool<Input extends Schema.Top = Schema.Top> {
   readonly hints: ToolHints
   readonly input: Input
   readonly output: Schema.Top
+  /** Of a tool that does what another one does: the part of its arguments and result that lists tell. */
+  readonly alias?: { readonly input: Schema.Top; readonly output: Schema.Top }
   /** Which of its arguments hold exact JSON, and how many parts they may have. */
   readonly shape: EnvelopeShape
   /** How many rows or patches its arguments can have. */
   readonly rows: (limits: Limits) => number
-  /** Whether a call only reads: what it spends of the connection's limits. Its arguments were not checked yet. */
-  readonly isRead: (args: Readonly<Record<string, unknown>>) => boolean
+  /** Whether a call only reads: what it spends of the connection's limits. */
+  readonly isRead: (args: Input["Type"]) => boolean
   readonly run: (
     args: Input["Type"],
     actor: Actor

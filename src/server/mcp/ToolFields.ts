@@ -15,29 +15,22 @@ export const oneOf = <const Words extends ReadonlyArray<string>>(words: Words, d
   Schema.Literals(words).annotate({ description, message: `must be one of ${words.join(", ")}` })
 
 export const table = TableName.annotate({
-  description:
-    "The table's name: a letter, then letters, digits, _ or -; at most 64 characters. Adding the first row creates the table."
+  description: "A letter, then letters, digits, _ or -; at most 64 characters. The first row creates the table."
 })
 
-export const row = exactObject(
-  "The row as a JSON object of at most {limits.rowBytes}, without id, created_at and updated_at, which the service sets."
-)
+export const row = exactObject("A JSON object of at most {limits.rowBytes}, without id, created_at and updated_at.")
 
-export const patch = exactObject(
-  "The fields to set as a JSON object; other fields stay unchanged. null stores null. To change text, numbers or arrays in place, or to drop a field, send edits."
-)
+export const patch = exactObject("Fields to set; the others stay. null stores null.")
 
 export const filter = exactObject(
-  'Top-level fields as a JSON object, each with the value it must equal, for example {"status":"open"}, or with operators that must all hold: {"price":{"gte":10,"lt":20}}. Operators: eq, ne, gt, gte, lt, lte, in, exists, contains, has (an array element).'
+  'Top-level fields with the values they equal, {"status":"open"}, or operators that all hold, {"price":{"gte":10,"lt":20}}: eq, ne, gt, gte, lt, lte, in, exists, contains, has (an array element).'
 )
 
 export const search = Schema.String.annotate({
-  description: `Words that must all occur in the row's texts, in any field and at any depth, whatever their case and accents; at most ${maxSearchLength} characters.`
+  description: `Words that must all occur in the row's texts, whatever their case and accents; at most ${maxSearchLength} characters.`
 })
 
-export const requiredFilter = exactObject(
-  'As in query, with at least one field, for example {"id":"…"} or {"status":"done"}. An empty one is refused, except beside search.'
-)
+export const requiredFilter = exactObject("As in query, with at least one field, except beside search.")
 
 export const key = Schema.Array(Schema.String)
   .check(
@@ -45,14 +38,13 @@ export const key = Schema.Array(Schema.String)
     Schema.isMaxLength(maxKeyNames, { message: `must name at most ${maxKeyNames} fields` })
   )
   .annotate({
-    description: `Names of the fields that identify the row, 1 to ${maxKeyNames}, for example ["email"].`
+    description: `The 1 to ${maxKeyNames} fields that identify the row, for example ["email"].`
   })
 
 export const id = Schema.String.annotate({ description: "The row's id, from add or query." })
 
 export const sort = SortName.annotate({
-  description:
-    "One field to sort by, for example created_at; -created_at sorts descending. Without it rows come in the order they were added."
+  description: "A field, for example created_at; -created_at sorts descending. By default in the order they were added."
 })
 
 export const fields = Schema.Array(Schema.String)
@@ -61,11 +53,11 @@ export const fields = Schema.Array(Schema.String)
     Schema.isMaxLength(maxFields, { message: `must name at most ${maxFields} fields` })
   )
   .annotate({
-    description: `Names of the fields to read, 1 to ${maxFields}, for example ["title","done"]; id always comes along. ["*"] reads all fields without created_at and updated_at.`
+    description: `1 to ${maxFields} fields to read, ["title","done"]; id always comes along. ["*"]: all but created_at and updated_at.`
   })
 
 export const cursor = Schema.String.annotate({
-  description: "next_cursor of the result before, for the same table, filter and sort. It goes on behind its rows."
+  description: "next_cursor of the result before, with the same table, filter, search and sort."
 })
 
 const limitRange = `must be a whole number from 1 to ${maxQueryLimit}`
@@ -73,7 +65,7 @@ const limitRange = `must be a whole number from 1 to ${maxQueryLimit}`
 export const limit = Schema.Finite.check(
   Schema.isInt({ message: limitRange }),
   Schema.isBetween({ minimum: 1, maximum: maxQueryLimit }, { message: limitRange })
-).annotate({ description: `The most rows to return, 1 to ${maxQueryLimit}; ${defaultQueryLimit} by default.` })
+).annotate({ description: `1 to ${maxQueryLimit} rows; ${defaultQueryLimit} by default.` })
 
 const versionRange = "must be a whole number from 1"
 
@@ -81,13 +73,12 @@ const versionRange = "must be a whole number from 1"
 export const version = Schema.Finite.check(
   Schema.makeFilter(Number.isInteger, { message: versionRange, toJsonSchema: () => ({ type: "integer" }) }),
   Schema.isGreaterThanOrEqualTo(1, { message: versionRange })
-).annotate({ description: "The version's number, 1 or more, from versions." })
+).annotate({ description: "From versions; 1 or more." })
 
 export const idempotencyKey = Schema.String.check(
   Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "must be 1 to 255 printable ASCII characters" })
 ).annotate({
-  description:
-    "Any text of 1 to 255 ASCII characters, a new one for each write. A repeated call with the same key gets the first result again and writes nothing."
+  description: "1 to 255 ASCII characters, new for each write: a repeat gets the first result and writes nothing."
 })
 
 /** The number of a write to undo. */
@@ -97,34 +88,32 @@ export const change = Schema.Finite.check(
 ).annotate({ description: "The number of the write to undo." })
 
 /** In the result of every tool that writes. */
-export const changeTold = Schema.optionalKey(
-  Schema.Int.annotate({ description: "The number of this write: restore can undo it." })
-)
+export const changeTold = Schema.optionalKey(Schema.Int.annotate({ description: "This write, for restore." }))
 
 /** In the result of every tool that takes an idempotencyKey. */
 export const replayed = Schema.optionalKey(
   Schema.Boolean.annotate({
-    description: "true: the result of an earlier call with this idempotencyKey; this call wrote nothing."
+    description: "An earlier result."
   })
 )
 
 export const allowMultiple = Schema.Boolean.annotate({
-  description: "true lets the patch change several rows; without it, several matches are refused."
+  description: "true changes all rows that match; otherwise several are refused."
 })
 
-export const dryRun = Schema.Boolean.annotate({ description: "true returns what would change, and changes nothing." })
+export const dryRun = Schema.Boolean.annotate({ description: "true tells what would change, and changes nothing." })
 
 export const returnRows = Schema.Boolean.annotate({
-  description: "true returns the rows as they are stored now; otherwise only what they are known by."
+  description: "true returns the rows as stored, not only ids and times."
 })
 
-const stored = exactObject("The whole row: id, created_at, updated_at, then its own fields exactly as they were saved.")
+const stored = exactObject("As stored.")
 
 /** A row in the result of a write, or what it is known by. */
 export const writtenRow = {
-  id: Schema.optionalKey(Schema.String.annotate({ description: "The row's id." })),
-  created_at: Schema.optionalKey(Schema.String.annotate({ description: "When it was added." })),
-  updated_at: Schema.optionalKey(Schema.String.annotate({ description: "When it last changed." })),
+  id: Schema.optionalKey(Schema.String.annotate({ description: "The row's." })),
+  created_at: Schema.optionalKey(Schema.String.annotate({ description: "When added." })),
+  updated_at: Schema.optionalKey(Schema.String.annotate({ description: "When changed." })),
   row: Schema.optionalKey(stored)
 }
 export const storedRows = Schema.Array(stored).annotate({ description: "The rows." })
@@ -139,12 +128,12 @@ export const foundRows = Schema.Array(
       properties: { id: { type: "string", description: "The row's id." } },
       additionalProperties: true
     },
-    "A row: id, created_at, updated_at, then its own fields exactly as they were saved, or those of them in fields."
+    "id, created_at, updated_at, then its own fields as saved; or those in fields."
   )
 ).annotate({ description: "The rows." })
 
 export const note = Schema.String.annotate({
-  description: "How to read on, or why nothing may have been found."
+  description: "How to go on."
 })
 
 export const count = (description: string) =>
@@ -156,9 +145,7 @@ export const summed = (what: string) =>
     description: `The field to ${what}.`
   })
 
-const measure = exactObject(
-  "value: the exact number, or null; numbers: how many rows have one; others: how many don't."
-)
+const measure = exactObject("value, numbers, others")
 
 /** What a count was asked to find of fields' numbers, in a result. */
 export const measures = {
@@ -170,8 +157,8 @@ export const measures = {
 
 /** The URLs of a link, in a result. */
 export const linkFields = {
-  viewer_url: Schema.String.annotate({ description: "A page for a person: give them this URL unchanged." }),
-  download_url: Schema.String.annotate({ description: "The data itself, to download." }),
-  editable: Schema.Boolean.annotate({ description: "Whether the page can change what it shows." }),
-  expires_at: Schema.String.annotate({ description: "When both URLs expire, RFC 3339 in UTC." })
+  viewer_url: Schema.String.annotate({ description: "For a person." }),
+  download_url: Schema.String.annotate({ description: "The data itself." }),
+  editable: Schema.Boolean.annotate({ description: "By whoever has it." }),
+  expires_at: Schema.String.annotate({ description: "When both URLs end." })
 }

@@ -25,11 +25,12 @@ const paths = ["/", "/mcp", "/mcp/"]
 
 /**
  * Whether a client's `resource` identifies {@link mcpResource}. Clients send it with or without the path and a trailing slash,
- * and may write scheme and host in upper case.
+ * may write scheme and host in upper case, and add the query with which they ask for the tools without aliases.
  */
 export const isOurResource = (baseUrl: string, given: string): boolean => {
   const url = URL.parse(given)
-  return url !== null && !/[?#]/.test(given) && url.origin === new URL(baseUrl).origin && paths.includes(url.pathname)
+  const isPlain = !/[?#]/.test(given.replace(/\?tools=core$/, ""))
+  return url !== null && isPlain && url.origin === new URL(baseUrl).origin && paths.includes(url.pathname)
 }
 
 /** The URL of the protected resource's metadata. Every 401 of `/mcp` names it (RFC 9728 section 3). */

@@ -60,6 +60,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Narrowed connections", (it
           "This connection is read-only. Reconnect and allow saving memories.",
           name
         )
+        assert.strictEqual(problem["code"], "read_only")
       }
       assert.deepStrictEqual(yield* done(token, "query", { table: "private" }), kept)
       assert.lengthOf((yield* done(token, "versions", { table: "private", id }))["versions"] as [], 1)

@@ -1,4 +1,6 @@
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { rpcOf, type ToolAnswer } from "../../support/Mcp.ts"
 import { callMcp } from "../../support/OAuth.ts"
 
 export const protocolVersion = "2026-07-28"
@@ -32,6 +34,18 @@ export const sendModern = Effect.fnUntraced(function* (
     "mcp-protocol-version": protocolVersion,
     "mcp-method": method,
     ...headers
+  })
+})
+
+/** Calls a tool as clients of both eras do, and gives what both are answered. */
+export const callInEras = Effect.fnUntraced(function* (token: string, name: string, args: object) {
+  const params = { name, arguments: args }
+  const legacy = yield* send(token, rpc("tools/call", params))
+  const modern = yield* sendModern(token, "tools/call", params, { "mcp-name": name })
+  return [legacy, modern].map((answer) => {
+    const { result } = rpcOf<{ result?: ToolAnswer }>(answer)
+    assert.isDefined(result, answer.text)
+    return JSON.parse(result!.content[0]!.text) as Record<string, unknown>
   })
 })
 

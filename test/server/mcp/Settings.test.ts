@@ -11,7 +11,7 @@ const lowered = {
   LINK_MINUTES: "5"
 }
 
-const own = [/at most 2 KB/, /Runs 1 to 7 operations/, /the last 3, for 1 day,/, /both for 5 minutes\./]
+const own = [/at most 2 KB/, /Runs 1 to 7 operations/, /the last 3 for 1 day/, /both for 5 minutes\./]
 const usual = [/64 KB/, /1 to 100 operations/, /last 10/, /30 days/, /60 minutes/]
 
 layer(serviceLayer(lowered), { excludeTestServices: true })("The texts of tools", (it) => {

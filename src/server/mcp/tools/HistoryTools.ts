@@ -69,41 +69,31 @@ export const versions = tool({
   name: "versions",
   title: "See what changed, and by whom",
   description:
-    "With id: the archived versions of a live or deleted row, newest first: the last {limits.versionsPerRow}, for {limits.versionDays}, each with what replaced it, when and by whom. Without id: the changes of the table, newest first; rows of one write have the same change number, and restore can undo it. With deleted: the deleted rows that can be restored.",
+    "With id: a row's archived versions, the last {limits.versionsPerRow} for {limits.versionDays}, and who replaced them. Without: the table's changes; rows of one write share its change number. With deleted: the rows that can be restored.",
   hints: reads,
   input: Schema.Struct({
     table: F.table,
     id: Schema.optionalKey(F.id),
-    deleted: Schema.optionalKey(
-      Schema.Boolean.annotate({ description: "true, without id: lists deleted rows, each as the version to restore." })
-    ),
-    cursor: Schema.optionalKey(
-      Schema.String.annotate({ description: "next_cursor of an earlier result, for more changes or deleted rows." })
-    )
+    deleted: Schema.optionalKey(Schema.Boolean.annotate({ description: "true lists deleted rows, without id." })),
+    cursor: Schema.optionalKey(Schema.String.annotate({ description: "next_cursor of the result before." }))
   }),
   output: Schema.Struct({
     versions: Schema.optionalKey(
       Schema.Array(
-        F.exactObject(
-          "version, id, table, operation (update, delete or restore), change, changed_by, archived_at, expires_at, and row as it was."
-        )
-      ).annotate({ description: "The versions, newest first." })
+        F.exactObject("version, id, table, operation, change, changed_by, archived_at, expires_at, row")
+      ).annotate({ description: "Newest first." })
     ),
     changes: Schema.optionalKey(
-      Schema.Array(
-        F.exactObject(
-          "change, at, table, operation (add, update, delete, restore or import), row_id, changed_by, and version: the row before it."
-        )
-      ).annotate({ description: "Without id: the changes of the table, newest first." })
+      Schema.Array(F.exactObject("change, at, table, operation, row_id, changed_by, version")).annotate({
+        description: "Newest first."
+      })
     ),
-    has_more: Schema.Boolean.annotate({ description: "true: there is more than the result has." }),
-    next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "Gets the rest." })),
-    current: Schema.optionalKey(
-      F.exactObject("Of a live row, its last change: updated_at, change, changed_by; null if it is not known.")
-    ),
+    has_more: Schema.Boolean.annotate({ description: "There is more." }),
+    next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "With has_more." })),
+    current: Schema.optionalKey(F.exactObject("Of a live row: updated_at, change, changed_by")),
     note: Schema.optionalKey(
       Schema.String.annotate({
-        description: "Why there are no versions."
+        description: "Why there are none."
       })
     )
   }),
@@ -120,31 +110,27 @@ export const restore = tool({
   name: "restore",
   title: "Undo a change, or restore an old version",
   description:
-    "With table, id and version: makes an archived version of a row the live row again, and recreates a deleted row with its id; find the version with versions. With change alone: undoes one whole write, if none of its rows has changed since; find its number in the result of the write or with versions, and try dryRun first. Either can be undone in turn.",
+    "With change alone: undoes one whole write, if none of its rows changed since; try dryRun first. With table, id and version: brings back that version of a live or deleted row. Either can be undone.",
   hints: changesAnew,
   input: Schema.Struct({
     table: Schema.optionalKey(F.table),
-    id: Schema.optionalKey(
-      F.id.annotate({ description: "The row's id; for a deleted row, from versions with deleted, or from delete." })
-    ),
+    id: Schema.optionalKey(F.id.annotate({ description: "From versions or delete." })),
     version: Schema.optionalKey(F.version),
     change: Schema.optionalKey(F.change),
-    dryRun: Schema.optionalKey(
-      F.dryRun.annotate({ description: "true, with change: returns what the undo would do." })
-    ),
+    dryRun: Schema.optionalKey(F.dryRun.annotate({ description: "With change: true tells what it would do." })),
     returnRows: Schema.optionalKey(F.returnRows),
     ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
     idempotencyKey: Schema.optionalKey(F.idempotencyKey)
   }),
   output: Schema.Struct({
     ...F.writtenRow,
-    undone: Schema.optionalKey(F.count("The change that was undone, or would be.")),
+    undone: Schema.optionalKey(F.count("The undone change.")),
     rows: Schema.optionalKey(
-      Schema.Array(F.exactObject("table, operation (delete or restore) and row_id.")).annotate({
-        description: "What the undo did to each row, or would do."
+      Schema.Array(F.exactObject("table, operation, row_id")).annotate({
+        description: "What the undo did."
       })
     ),
-    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
+    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "Nothing was changed." })),
     change: F.changeTold,
     replayed: F.replayed
   }),

@@ -37,13 +37,13 @@ const readOn = "for more, call query again with cursor set to next_cursor."
 export const query = tool({
   name: "query",
   title: "Read rows",
-  description: `Reads rows of a table, with an optional filter, search, sort field and limit. A result has at most about ${numberText(tokenBudget)} tokens of rows: with fields, more rows fit. has_more means that more rows match: call it again with cursor set to next_cursor, and nothing else changed. If the result has _service_query_link, give its viewer_url or download_url to the person instead of pasting all rows. includeLink adds the link to a small result too.`,
+  description: `Reads rows of a table. A result has at most about ${numberText(tokenBudget)} tokens of rows; with fields, more rows fit. If has_more, call it again with cursor. Give a person the viewer_url or download_url of _service_query_link instead of pasting many rows.`,
   hints: reads,
   input: Schema.Struct({
     table: F.table,
     limit: Schema.optionalKey(F.limit),
     includeLink: Schema.optionalKey(
-      Schema.Boolean.annotate({ description: "true adds _service_query_link to a small result too." })
+      Schema.Boolean.annotate({ description: "true adds the link to a small result too." })
     ),
     sort: Schema.optionalKey(F.sort),
     search: Schema.optionalKey(F.search),
@@ -53,15 +53,13 @@ export const query = tool({
   }),
   output: Schema.Struct({
     rows: F.foundRows,
-    has_more: Schema.Boolean.annotate({ description: "true: more rows match, behind those of this result." }),
+    has_more: Schema.Boolean.annotate({ description: "More rows match." }),
     matched: F.count("How many rows match in all."),
-    next_cursor: Schema.optionalKey(
-      Schema.String.annotate({ description: "With has_more: the cursor of the next call, which goes on from here." })
-    ),
+    next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "With has_more." })),
     note: Schema.optionalKey(F.note),
     _service_query_link: Schema.optionalKey(
       Schema.Struct(F.linkFields).annotate({
-        description: "A page and a download of the whole result, for {limits.linkMinutes}."
+        description: "Of the whole result, for {limits.linkMinutes}."
       })
     )
   }),
@@ -109,14 +107,14 @@ export const count = tool({
   name: "count",
   title: "Count rows and add them up",
   description:
-    "Counts the rows of a table, all of them or those that match a filter and a search. sum, min, max and avg add up a field's numbers, exactly; by groups the rows by a field's values, most first, and adds up each group. Use it for totals instead of reading rows.",
+    "Counts rows. sum, min, max and avg add up a field's numbers exactly; by does so for each value of a field. Use it for totals instead of reading rows.",
   hints: reads,
   input: Schema.Struct({
     table: F.table,
-    by: Schema.optionalKey(F.summed("group by, for example category")),
-    sum: Schema.optionalKey(F.summed("add up, for example amount")),
-    min: Schema.optionalKey(F.summed("find the least number of")),
-    max: Schema.optionalKey(F.summed("find the greatest number of")),
+    by: Schema.optionalKey(F.summed("group by")),
+    sum: Schema.optionalKey(F.summed("add up")),
+    min: Schema.optionalKey(F.summed("find the least of")),
+    max: Schema.optionalKey(F.summed("find the greatest of")),
     avg: Schema.optionalKey(F.summed("average")),
     search: Schema.optionalKey(F.search),
     filter: Schema.optionalKey(F.filter)
@@ -125,16 +123,16 @@ export const count = tool({
     count: F.count("How many rows match."),
     ...F.measures,
     groups: Schema.optionalKey(
-      Schema.Array(F.exactObject("The value that its rows have, their count, and the measures asked for.")).annotate({
-        description: "With by: the largest groups, most rows first."
+      Schema.Array(F.exactObject("value, count, measures")).annotate({
+        description: "With by: most rows first."
       })
     ),
     other: Schema.optionalKey(
-      Schema.Struct({ groups: F.count("How many further groups."), count: F.count("The rows in them.") }).annotate({
-        description: "With by: what groups leaves out."
+      Schema.Struct({ groups: F.count("How many."), count: F.count("Their rows.") }).annotate({
+        description: "The further groups."
       })
     ),
-    missing: Schema.optionalKey(F.count("With by: how many rows lack the field.")),
+    missing: Schema.optionalKey(F.count("Rows without the field.")),
     note: Schema.optionalKey(F.note)
   }),
   run: Effect.fnUntraced(function* ({ filter, search, table, ...asked }, actor) {
@@ -166,7 +164,7 @@ export const listTables = tool({
   name: "list_tables",
   title: "List tables",
   description:
-    "Lists the tables with their row counts, and how much of the account's limits is used. Call it first to see what is remembered.",
+    "Lists the tables with their row counts, and the account's limits. Call it first to see what is remembered.",
   hints: reads,
   input: Schema.Struct({
     include: Schema.optionalKey(
@@ -192,16 +190,8 @@ export const listTables = tool({
         more_fields: Schema.optionalKey(F.count("With include: how many further fields there are."))
       })
     ).annotate({ description: "The tables, by name." }),
-    usage: Schema.Struct({
-      tables: F.count("Tables with rows."),
-      storage_bytes: F.count("Size of the rows of the listed tables in bytes.")
-    }).annotate({ description: "What the account uses." }),
-    limits: Schema.Struct({
-      tables: F.count("Maximum number of tables."),
-      rows_per_table: F.count("Maximum number of rows per table."),
-      storage_bytes: F.count("Maximum size of all rows in bytes."),
-      row_bytes: F.count("Maximum row size in bytes.")
-    }).annotate({ description: "The account's limits." })
+    usage: F.exactObject("tables and storage_bytes that are used"),
+    limits: F.exactObject("tables, rows_per_table, storage_bytes, row_bytes")
   }),
   run: Effect.fnUntraced(function* ({ include }, actor) {
     const tables = yield* Tables
@@ -219,7 +209,7 @@ export const openRow = tool({
   name: "open_row",
   title: "Open a row for a person",
   description:
-    "Creates a page where a person can see and edit one stored row, and a download of its JSON, both for {limits.linkMinutes}. Give the person the viewer_url unchanged; anyone who has it can edit the row.",
+    "Makes a page where a person sees and edits a row, and a download, both for {limits.linkMinutes}. Give them the viewer_url unchanged; whoever has it can edit.",
   ...opens,
   input: Schema.Struct({ table: F.table, id: F.id }),
   output: Schema.Struct(F.linkFields),
@@ -232,13 +222,12 @@ export const openRow = tool({
 export const openTextField = tool({
   name: "open_text_field",
   title: "Open a text for a person",
-  description:
-    "Creates a page where a person can read and edit one text field of a row, with a preview of Markdown, and a download of the text, both for {limits.linkMinutes}. Give the person the viewer_url unchanged; anyone who has it can edit the text.",
+  description: "As open_row, for one text field of a row, with a preview of Markdown.",
   ...opens,
   input: Schema.Struct({
     table: F.table,
     id: F.id,
-    field: Schema.String.annotate({ description: "The name of a field with a string value." })
+    field: Schema.String.annotate({ description: "A field that is a string." })
   }),
   output: Schema.Struct(F.linkFields),
   run: Effect.fnUntraced(function* (target, actor) {

@@ -12,51 +12,23 @@ import {
   dryDelete,
   dryRefusedUpdate,
   dryUpdate,
+  shownBy,
   tokenBudget,
   written,
   writtenDelete
 } from "../Results.ts"
-import { addReceipt, batchReceipt, receipt } from "../Receipts.ts"
-import { adds, changes, changesAnew, targetOf, tool } from "../Tool.ts"
+import { batchReceipt, receipt } from "../Receipts.ts"
+import { changes, changesAnew, targetOf, tool } from "../Tool.ts"
 import * as E from "../EditFields.ts"
 import * as F from "../ToolFields.ts"
 
-type Shape = (body: JsonText) => JsonText
-
-/** A write's answer with the rows where they are asked for, else its receipt. */
-const shownBy = ({ returnRows }: { readonly returnRows?: boolean }, rows: Shape, brief: Shape): Shape =>
-  returnRows === true ? rows : brief
-
-const asItIs: Shape = (body) => body
-const asRow: Shape = (body) => JsonText.trusted(`{"row":${body.text}}`)
-
-export const add = tool({
-  name: "add",
-  title: "Add a row",
-  description:
-    "Adds a JSON row to a table and returns its id. Use it when each event should create a new row; to save or replace, use upsert; for several rows of one table, use batch.",
-  hints: adds,
-  input: Schema.Struct({
-    table: F.table,
-    returnRows: Schema.optionalKey(F.returnRows),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
-    row: F.row
-  }),
-  output: Schema.Struct({ ...F.writtenRow, change: F.changeTold, replayed: F.replayed }),
-  run: Effect.fnUntraced(function* (args, actor) {
-    const writes = yield* Writes
-    return yield* written(
-      writes.write(actor, targetOf(args), { action: "add", row: args.row }),
-      shownBy(args, asRow, addReceipt)
-    )
-  })
-})
+const asItIs = (body: JsonText): JsonText => body
 
 export const upsert = tool({
   name: "upsert",
   title: "Save or replace a row",
   description:
-    "Inserts the row, or replaces the whole row whose key fields have the same values; created says which happened. Send the complete row: fields that it leaves out are removed. Use it for save-or-replace; to change a key's own value, use update_row or update_where.",
+    "Inserts a row, or replaces the whole row with the same key values: fields left out are removed. To change a key's value, use update_row.",
   hints: changes,
   input: Schema.Struct({
     table: F.table,
@@ -67,7 +39,7 @@ export const upsert = tool({
     row: F.row
   }),
   output: Schema.Struct({
-    created: Schema.Boolean.annotate({ description: "true: a new row; false: a row was replaced." }),
+    created: Schema.Boolean.annotate({ description: "false: replaced." }),
     ...F.writtenRow,
     change: F.changeTold,
     replayed: F.replayed
@@ -84,7 +56,7 @@ export const updateRow = tool({
   name: "update_row",
   title: "Change a row by id",
   description:
-    "Changes one existing row by its id, and never creates one: patch sets fields, edits change them in place, as for counters, lists and long texts. Use it when the id is known; by other attributes, use update_where. The old row is archived: see versions and restore.",
+    "Changes one row by its id, never creates one: patch sets fields; edits change counters, lists and long texts in place.",
   hints: changes,
   input: Schema.Struct({
     table: F.table,
@@ -105,21 +77,17 @@ export const updateRow = tool({
 })
 
 const dryRunFields = {
-  dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
-  matched: Schema.optionalKey(F.count("With dryRun: how many rows match.")),
-  ids: Schema.optionalKey(
-    Schema.Array(Schema.String).annotate({ description: "With dryRun: the ids of the rows that match, at most 500." })
-  ),
-  has_more: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "true: the result does not have every row or id." })
-  )
+  dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "Nothing was changed." })),
+  matched: Schema.optionalKey(F.count("How many rows match.")),
+  ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
+  has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "Rows or ids are left out." }))
 }
 
 export const updateWhere = tool({
   name: "update_where",
   title: "Change rows by their values",
   description:
-    "Changes the row that matches a non-empty filter, by a patch, edits or both: exactly one by default, several only with allowMultiple. Use it for changes by natural attributes; when the id is known, use update_row. dryRun returns what would change.",
+    "Changes the row that matches a non-empty filter, by patch, edits or both; several rows only with allowMultiple.",
   hints: changes,
   input: Schema.Struct({
     table: F.table,
@@ -137,14 +105,10 @@ export const updateWhere = tool({
     updated: Schema.optionalKey(F.count("How many rows were changed.")),
     rows: Schema.optionalKey(F.storedRows),
     ...dryRunFields,
-    ids: Schema.optionalKey(
-      Schema.Array(Schema.String).annotate({
-        description: "The ids of the changed rows that are not in rows, or with dryRun of all that match; at most 500."
-      })
-    ),
+    ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
     needs_allow_multiple: Schema.optionalKey(
       Schema.Boolean.annotate({
-        description: "true: several rows match, so the call would be refused without allowMultiple."
+        description: "Several rows match."
       })
     ),
     note: E.note,
@@ -170,7 +134,7 @@ export const remove = tool({
   name: "delete",
   title: "Delete rows",
   description:
-    "Deletes every row that matches a non-empty filter. Destructive: use it only when removal is clearly requested, and try dryRun first to see which rows match. Deleted rows can be brought back for {limits.versionDays}: restore takes the change that the result has.",
+    "Deletes every row that matches a non-empty filter. Only when removal is clearly requested; try dryRun first. For {limits.versionDays} restore undoes it by the change in the result.",
   hints: changes,
   input: Schema.Struct({
     table: F.table,
@@ -182,15 +146,9 @@ export const remove = tool({
   }),
   output: Schema.Struct({
     deleted: Schema.optionalKey(F.count("How many rows were deleted.")),
-    restorable_until: Schema.optionalKey(
-      Schema.String.annotate({ description: "Until when the rows can be restored, RFC 3339 in UTC." })
-    ),
+    restorable_until: Schema.optionalKey(Schema.String.annotate({ description: "Until when restore works." })),
     ...dryRunFields,
-    ids: Schema.optionalKey(
-      Schema.Array(Schema.String).annotate({
-        description: "The ids of the rows that were deleted, or with dryRun of those that match; at most 500."
-      })
-    ),
+    ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
     change: F.changeTold,
     note: Schema.optionalKey(F.note),
     replayed: F.replayed
@@ -210,7 +168,7 @@ export const remove = tool({
 const batchItem = Schema.Struct({
   action: F.oneOf(
     ["add", "upsert", "update_row", "update_where", "delete"],
-    "add needs row; upsert needs key and row; update_row needs id, update_where filter, and both patch or edits; delete needs filter."
+    "add needs row; upsert key and row; update_row id, update_where filter, and both patch or edits; delete filter."
   ),
   id: Schema.optionalKey(F.id),
   key: Schema.optionalKey(F.key),
@@ -277,7 +235,7 @@ export const batch = tool({
   name: "batch",
   title: "Several changes at once",
   description:
-    "Runs 1 to {limits.batchOperations} operations (add, upsert, update_row, update_where, delete) on one table in their order, all or nothing, as one write. Later operations see the changes of earlier ones. Use it for several writes to the same table. dryRun returns the results and changes nothing.",
+    "Runs 1 to {limits.batchOperations} operations on one table in their order, all or nothing, as one write. Later ones see the changes of earlier ones.",
   hints: changesAnew,
   rows: ({ batchOperations }) => batchOperations,
   input: Schema.Struct({
@@ -286,24 +244,20 @@ export const batch = tool({
     returnRows: Schema.optionalKey(F.returnRows),
     idempotencyKey: Schema.optionalKey(F.idempotencyKey),
     operations: Schema.Array(batchItem).annotate({
-      description: "1 to {limits.batchOperations} operations, done in this order.",
+      description: "1 to {limits.batchOperations}.",
       ...bounded("batchOperations", "operations")
     })
   }),
   output: Schema.Struct({
     results: Schema.Array(
       Schema.Struct({
-        index: F.count("The operation's place, from 0."),
+        index: F.count("From 0."),
         action: Schema.String.annotate({ description: "What it did." }),
-        result: F.exactObject(
-          `Its counts and the ids of its rows. With returnRows the result of the single operation, for add the row itself; rows beyond about ${numberText(tokenBudget)} tokens are left out and replaced by their ids.`
-        )
+        result: F.exactObject(`Counts and ids, or with returnRows rows, up to about ${numberText(tokenBudget)} tokens.`)
       })
-    ).annotate({ description: "One result for each operation." }),
-    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "true: nothing was changed." })),
-    has_more: Schema.optionalKey(
-      Schema.Boolean.annotate({ description: "true: some results have ids instead of rows." })
-    ),
+    ).annotate({ description: "One for each operation." }),
+    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "Nothing was changed." })),
+    has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "Some rows are left out." })),
     change: F.changeTold,
     replayed: F.replayed
   }),

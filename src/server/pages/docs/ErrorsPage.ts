@@ -103,6 +103,10 @@ export const explanations: Readonly<Record<string, { readonly why: string; reado
     why: "Whoever goes on from this change would miss some: the ones after it are older than what is kept, or were too many.",
     detail: "Changes after 17 are no longer kept, so some would be missing."
   },
+  read_only: {
+    why: "The person who connected this app let it read only, so it has no tools that write.",
+    detail: "This connection is read-only. Reconnect and allow saving memories."
+  },
   reserved_field: {
     why: "id, created_at and updated_at are set by the service. You may send them back unchanged, but not choose them.",
     detail: "The field id is set by the service."

@@ -1,5 +1,6 @@
 import { fillLimits, type Limits } from "../../../domain/Limits.ts"
-import { makeTools, type ListedTool } from "../../mcp/Tools.ts"
+import type { ListedTool } from "../../mcp/ListedTool.ts"
+import { makeTools } from "../../mcp/Tools.ts"
 import { codeBlock, html, type Html, inlineCode } from "../../doors/Html.ts"
 import { settingEntries } from "./ConfigurationPage.ts"
 import { docsPage, documentEntries, type SearchEntry } from "./DocsPage.ts"
