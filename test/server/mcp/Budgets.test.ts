@@ -11,7 +11,12 @@ interface Row {
 interface Rows {
   readonly rows: ReadonlyArray<Row>
   readonly has_more: boolean
-  readonly _service_query_link?: { readonly viewer_url: string; readonly download_url: string }
+  readonly note?: string
+  readonly _service_query_link?: {
+    readonly viewer_url: string
+    readonly download_url: string
+    readonly rows: number
+  }
 }
 
 /** Fields of a number of characters, none of which is long enough for a page of its own. */
@@ -45,11 +50,14 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       assert.isAbove(answer.rows.length, 5)
       assert.isAtMost(JSON.stringify(answer.rows).length, 20_100)
       assert.deepStrictEqual(numbersOf(answer.rows), upTo(answer.rows.length))
-      const { download_url, viewer_url } = answer._service_query_link!
+      const { download_url, rows, viewer_url } = answer._service_query_link!
+      assert.strictEqual(rows, 30)
       assert.strictEqual((yield* request("GET", new URL(viewer_url).pathname)).status, 200)
       const whole = yield* request("GET", new URL(download_url).pathname)
       const all = JSON.parse(whole.text) as Rows
       assert.deepStrictEqual([numbersOf(all.rows), all.has_more], [upTo(30), false])
+      const asked = yield* query(token, { limit: 7, includeLink: true })
+      assert.strictEqual(asked._service_query_link?.rows, 7)
       const few = yield* query(token, { limit: 3 })
       assert.deepStrictEqual([few.rows.length, few.has_more, few._service_query_link], [3, true, undefined])
     })
@@ -82,7 +90,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
     })
   )
 
-  it.effect("42 of query have one row at least, however long", () =>
+  it.effect("42 of query have one row at least, however long, as far as there is room for it", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()
       yield* addRows(token, 2, wide(64_000))
@@ -90,8 +98,43 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       assert.deepStrictEqual([numbersOf(answer.rows), answer.has_more], [[0], true])
       assert.isDefined(answer._service_query_link)
       const one = yield* query(token, { filter: { n: 1 } })
-      assert.deepStrictEqual([numbersOf(one.rows), one.has_more, one._service_query_link], [[1], false, undefined])
+      assert.deepStrictEqual([numbersOf(one.rows), one.has_more, one.rows.length], [[1], false, 1])
+      for (const { note, rows } of [answer, one]) {
+        assert.isAtMost(JSON.stringify(rows).length, 20_000)
+        assert.match(String(note), /is too long: "f\d+", .* and \d+ others left out\. Name a field in fields/)
+      }
+      const rest = yield* query(token, { filter: { n: 1 }, fields: ["f120", "f127"] })
+      assert.deepInclude(rest.rows[0], { f120: "x".repeat(500), f127: "x".repeat(500) })
+      assert.notProperty(rest, "note")
     })
+  )
+
+  it.effect(
+    "42 of query cut a text between its characters, say how long it is, and give it whole where it is named",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* newConnection()
+        // Of several code points each, and of an escape in JSON.
+        for (const [table, character] of Object.entries({ family: "👨‍👩‍👧‍👦", accent: "e\u0301", line: "\n" })) {
+          const text = character.repeat(Math.floor(25_000 / Buffer.byteLength(JSON.stringify(character).slice(1, -1))))
+          yield* done(token, "add", { table, row: { n: 1, text, g: "kept" } })
+          const { _service_query_link: link, note, rows } = yield* query(token, { table })
+          const row = rows[0] as unknown as { text: string; g: string }
+          const [, shown, told] = /^([^]*)… \[cut: [\d,]+ of ([\d,]+) characters\]$/.exec(row.text)!
+          assert.strictEqual(Number(told!.replaceAll(",", "")), text.length)
+          assert.isAbove(shown!.length, text.length / 2)
+          assert.strictEqual(shown, character.repeat(shown!.length / character.length))
+          assert.strictEqual(row.g, "kept")
+          assert.match(String(note), /"text" cut\. Name a field in fields/)
+          assert.isDefined(link)
+          const whole = yield* query(token, { table, fields: ["text"] })
+          assert.deepInclude(whole.rows[0], { text })
+        }
+        yield* done(token, "add", { table: "most", row: { text: "x".repeat(65_000) } })
+        const most = yield* query(token, { table: "most", fields: ["text"] })
+        assert.isAtMost(JSON.stringify(most.rows).length, 60_000)
+        assert.match(String(most.note), /"text" cut/)
+      })
   )
 
   it.effect("42 of query have a link for a text of more than 4,000 characters, and when they are asked for it", () =>

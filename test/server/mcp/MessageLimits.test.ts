@@ -151,10 +151,11 @@ layer(serviceLayer(), { excludeTestServices: true })("Bodies of messages", (it) 
       const items = (count: number) => Array.from({ length: count }, () => 0)
       const adds = Array.from({ length: 101 }, () => ({ action: "add", row: {} }))
       for (const [name, args, words] of [
-        ["add", { table: "t", row: { a: "x".repeat(500_000) } }, /458,752 characters/],
+        ["upsert", { table: "t", key: "a", row: { a: "x".repeat(500_000) } }, /458,752 characters/],
         ["query", { table: "t", filter: { a: "x".repeat(500_000) } }, /458,752 characters/],
         ["upsert", { table: "t", key: items(300), row: {} }, /\/key must name at most 32 fields/],
         ["remember_code", { title: "a", content: "b", tags: items(1001) }, /\/tags must hold at most 1000 words/],
+        ["add", { table: "t", rows: items(101) }, /\/rows must hold at most 100 rows/],
         ["batch", { table: "t", operations: adds }, /\/operations must hold .*100 operations/],
         ["batch", { table: "t", operations: JSON.stringify(adds) }, /\/operations must hold .*100 operations/],
         ["batch", { table: "t", operations: items(500_000) }, /\/operations must hold .*100 operations/],

@@ -15,6 +15,7 @@ import { Links } from "../../links/Links.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Tables, type DescribedTable, type TableEntry } from "../../tables/Tables.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
+import { cutRow } from "../CutRow.ts"
 import { tokenBudget, withinBudget } from "../Results.ts"
 import { reads, tool } from "../Tool.ts"
 import * as F from "../ToolFields.ts"
@@ -22,6 +23,10 @@ import * as F from "../ToolFields.ts"
 /** More rows than these never fit an answer, however small they are: whole ones, and chosen fields of them. */
 const mostRows = 160
 const mostChosen = 450
+
+/** In bytes: a row that is longer is cut. The fields that a call names may be longer. */
+const rowBytes = 2 * tokenBudget
+const chosenBytes = 60_000
 
 /** From how many characters on a text is better read on a page of its own. */
 const longText = 4000
@@ -58,7 +63,7 @@ export const query = tool({
     next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "With has_more." })),
     note: Schema.optionalKey(F.note),
     _service_query_link: Schema.optionalKey(
-      Schema.Struct(F.linkFields).annotate({
+      Schema.Struct({ rows: F.count("How many rows it shows."), ...F.linkFields }).annotate({
         description: "Of the whole result, for {limits.linkMinutes}."
       })
     )
@@ -77,8 +82,10 @@ export const query = tool({
       limit: Math.min(limit, most),
       after
     })
-    const texts = yield* inTurns(shownTexts(found.rows, selection))
-    const shown = withinBudget(texts.map(({ text }) => text))
+    const texts = (yield* inTurns(shownTexts(found.rows, selection))).map(({ text }) => text)
+    const cut =
+      texts[0] === undefined ? undefined : cutRow(texts[0], selection?.kind === "named" ? chosenBytes : rowBytes)
+    const shown = withinBudget(cut === undefined ? texts : [cut.text, ...texts.slice(1)])
     const isCut = shown.length < found.rows.length || (found.hasMore && limit > most)
     const hasMore = isCut || found.hasMore
     const matched = hasMore || after !== undefined ? yield* rows.matched(actor, table, parsed) : shown.length
@@ -87,19 +94,23 @@ export const query = tool({
     const reading = hasMore ? `${place}; ${next === undefined ? noCursor : readOn}` : undefined
     const finding =
       after === undefined ? yield* rows.notes.ofPage({ table, filter, sort }, actor, found.rows) : undefined
-    const note = noteMember([reading, finding].filter((one) => one !== undefined).join(" ") || undefined)
+    const said = [reading, cut?.note, finding].filter((one) => one !== undefined)
+    const note = noteMember(said.join(" ") || undefined)
     const cursors = next === undefined ? "" : `,"next_cursor":"${next}"`
     const body = `{"rows":[${shown.join()}],"has_more":${hasMore},"matched":${matched}${cursors}${note}`
     // No link leads to a table out of reach.
     const isLinkAsked = includeLink === true && sees(actor, table)
-    if (!isLinkAsked && !isCut && !found.rows.some(hasLongText)) return JsonText.trusted(`${body}}`)
+    const hasLong = cut !== undefined || found.rows.some(hasLongText)
+    if (!isLinkAsked && !isCut && !hasLong) return JsonText.trusted(`${body}}`)
     const links = yield* Links
     // Without a limit of the caller's own, the whole result is the person's to see.
-    const made = links.toQuery(actor, { table, filter, search, sort, limit: args.limit ?? maxQueryLimit, fields })
+    const linkLimit = args.limit ?? maxQueryLimit
+    const made = links.toQuery(actor, { table, filter, search, sort, limit: linkLimit, fields })
     // Nobody asked for this link: that none can be made is no reason to withhold the rows.
     const link = isLinkAsked ? Option.some(yield* made) : yield* Effect.option(made)
     if (Option.isNone(link)) return JsonText.trusted(`${body}}`)
-    return JsonText.trusted(`${body},"_service_query_link":${print(link.value)}}`)
+    const told = { rows: Math.min(matched, linkLimit), ...link.value }
+    return JsonText.trusted(`${body},"_service_query_link":${print(told)}}`)
   })
 })
 
