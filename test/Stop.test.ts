@@ -38,8 +38,17 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
         let answered = 0
         const write = (n: number) =>
           call(`${first.url}/v1/notes`, { key, body: `{"n":${n}}` }).pipe(
-            Effect.map(({ status }) => (status === 201 ? "stored" : `answered ${status}`)),
-            Effect.catchTag("Disconnected", () => Effect.succeed("refused")),
+            Effect.map(({ headers, status }) =>
+              status === 201
+                ? "stored"
+                : status === 503 && headers.has("retry-after")
+                  ? "refused"
+                  : `answered ${status}`
+            ),
+            // Not let in is refused too; a reset would leave a client without an answer.
+            Effect.catchTag("Disconnected", ({ code }) =>
+              Effect.succeed(code.includes("ECONNREFUSED") ? "refused" : code)
+            ),
             Effect.tap(() => (++answered === 10 ? first.signal("SIGTERM") : Effect.void)),
             Effect.map((outcome) => ({ n, outcome }))
           )

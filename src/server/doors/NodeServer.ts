@@ -5,6 +5,7 @@ import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import type { Duplex } from "node:stream"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../domain/Problem.ts"
 import type { Socket } from "node:net"
+import { drainBeforeClose } from "./Draining.ts"
 
 // The senders of these requests are not yet known, so a connection that pipelines more of them is closed.
 const maxWaiting = 100
@@ -99,21 +100,6 @@ const responsesOf = (server: Server): ReadonlySet<ServerResponse> => {
   return begun
 }
 
-// Node's own close() waits until the clients of requests in progress close their connections, which takes seconds.
-const closeWithoutWaiting = (server: Server, begun: ReadonlySet<ServerResponse>): void => {
-  const endConnection = (response: ServerResponse) => {
-    if (!response.headersSent) response.setHeader("connection", "close")
-  }
-  server.on("request", (_, response) => {
-    if (!server.listening) endConnection(response)
-  })
-  const close = server.close.bind(server)
-  server.close = (done) => {
-    begun.forEach(endConnection)
-    return close(done)
-  }
-}
-
 /**
  * Closes connections that are idle for too long, such as those of clients that stop in the middle of a response and so hold
  * its memory and its database connection. A client that has sent a whole request and waits for the response is not idle,
@@ -156,7 +142,7 @@ export const makeNodeServer = (trustedProxies: ReadonlyArray<Network>, silence =
   const begun = responsesOf(server)
   endSilent(server, silence, begun)
   server.maxConnections = maxConnections
-  closeWithoutWaiting(server, begun)
+  drainBeforeClose(server, begun)
   server.on("request", ({ headers, socket }) => {
     if (!isWithin(trustedProxies, socket.remoteAddress)) for (const name of traceHeaders) delete headers[name]
   })

@@ -9,7 +9,7 @@ import { cpuTime } from "../../support/CpuTime.ts"
 
 /** Arguments that are refused, with the places at fault and a word that the message says. */
 const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: ReadonlyArray<string>, words: RegExp]> = [
-  ["query", { table: "t", limit: "5" }, ["/limit"], /must be a number: a whole number from 1 to 1000/],
+  ["query", { table: "t", limit: "five" }, ["/limit"], /must be a number: a whole number from 1 to 1000/],
   ["query", { table: "t", limit: 0 }, ["/limit"], /1 to 1000/],
   ["query", { table: "t", limit: 1001 }, ["/limit"], /1 to 1000/],
   ["query", { table: "t", limit: 1.5 }, ["/limit"], /1 to 1000|whole/],

@@ -47,6 +47,9 @@ const outcomeOf = (reply: Reply) =>
       ? "refused"
       : `${reply.status} ${reply.text}`
 
+/** A connection that is not let in has told nothing; one that is reset leaves its client without an answer. */
+const refusedOrLost = (code: string) => (code.includes("ECONNREFUSED") ? "refused" : code)
+
 layer(serviceLayer(), { excludeTestServices: true, timeout })("Instances", (it) => {
   it.effect(
     "46 finish the calls that a stop finds begun, and refuse new ones",
@@ -75,8 +78,12 @@ layer(serviceLayer(), { excludeTestServices: true, timeout })("Instances", (it) 
               { until: (isSo) => isSo, schedule: Schedule.spaced("20 millis") }
             ).pipe(Effect.timeout("30 seconds"))
             yield* first.signal("SIGTERM")
-            // It listens no more.
-            yield* Effect.flip(Effect.forever(call(`${first.url}/health`, { headers: { connection: "close" } })))
+            // Whoever comes now is told to come again, until the calls are answered.
+            yield* Effect.repeat(call(`${first.url}/health`), { until: ({ status }) => status === 503 })
+            const late = yield* Effect.all([add(first, token, 51), call(`${first.url}/v1/t`)])
+            assert.deepStrictEqual(late.map(outcomeOf), ["refused", "refused"])
+            assert.property(JSON.parse(late[0].text), "error")
+            assert.propertyVal(JSON.parse(late[1].text), "code", "unavailable")
             return calls
           })
         )
@@ -100,7 +107,7 @@ layer(serviceLayer(), { excludeTestServices: true, timeout })("Instances", (it) 
           (n) =>
             add(first, token, n).pipe(
               Effect.map(outcomeOf),
-              Effect.catchTag("Disconnected", () => Effect.succeed("refused")),
+              Effect.catchTag("Disconnected", ({ code }) => Effect.succeed(refusedOrLost(code))),
               Effect.tap(() => (++answered === 10 ? first.signal("SIGTERM") : Effect.void)),
               Effect.map((outcome) => ({ n, outcome }))
             ),
