@@ -1,5 +1,6 @@
 import { fillLimits, type Limits } from "../../../domain/Limits.ts"
 import type { ListedTool } from "../../mcp/ListedTool.ts"
+import { firstStep, toolExamples, wishes } from "../../mcp/ToolGuide.ts"
 import { makeTools } from "../../mcp/Tools.ts"
 import { codeBlock, html, type Html, inlineCode } from "../../doors/Html.ts"
 import { settingEntries } from "./ConfigurationPage.ts"
@@ -117,9 +118,23 @@ const toolSection = ({ annotations, description, inputSchema, name, outputSchema
 <h2><a class="anchor" href="#${name}">${title}</a></h2>
 <p class="call"><span class="method">${annotations.readOnlyHint ? "READ" : "WRITE"}</span> <code>${name}</code></p>
 <p>${inlineCode(description)}</p>
+${toolExample(name)}
 ${fieldTable("Arguments", fieldsOf(inputSchema as JsonSchema, "body")) || html`<p>It takes no arguments.</p>`}
 ${fieldTable("Result", fieldsOf(outputSchema as JsonSchema, "response"))}
 </section>\n`
+
+const wishTable = (): Html =>
+  html`<table class="fields"><caption>Which tool for which wish</caption>
+<thead><tr><th scope="col">Wish</th><th scope="col">Tool</th></tr></thead>
+<tbody>${wishes.map(({ tool, wish }) => html`<tr><th scope="row">${wish}</th><td>${inlineCode(tool)}</td></tr>`)}</tbody></table>`
+
+const toolExample = (tool: string): Html =>
+  html`${toolExamples
+    .filter((example) => example.tool === tool)
+    .map(
+      ({ answer, args, said }) =>
+        html`<p>For example: “${said}”</p>${codeBlock("Arguments", JSON.stringify(args, null, 2))}${codeBlock("Result", answer)}`
+    )}`
 
 /** The tools of `/mcp`, as agents see them. */
 export const toolsPage = (baseUrl: string, limits: Limits): Html =>
@@ -135,7 +150,11 @@ ${codeBlock("MCP address", `${baseUrl}/mcp`)}
 <li>Each result contains the answer twice, as <code>structuredContent</code> and as the same JSON in text.</li>
 <li>An error is a result with <code>isError</code>: JSON with the <code>code</code>, <code>detail</code> and <code>hint</code> listed under <a href="/docs/errors">Errors</a>.</li>
 <li>Send an <code>idempotencyKey</code> with any write that you may retry: the same key returns the first result.</li>
+<li>A client with the address <code>${baseUrl}/mcp?tools=core</code> is told of all tools but the five <code>remember_…</code> ones, which do what <code>remember</code> does.</li>
 </ul>
+<h2>What to do first</h2>
+<p>${inlineCode(firstStep)}</p>
+${wishTable()}
 ${makeTools(limits).described.map(toolSection)}`
   })
 

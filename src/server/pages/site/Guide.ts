@@ -1,6 +1,7 @@
 import { numberText } from "../../../domain/Amounts.ts"
 import { limits, limitText, maxQueryLimit, type LimitName, type Limits } from "../../../domain/Limits.ts"
 import { html, type Html, inlineCode } from "../../doors/Html.ts"
+import { firstStep, toolExamples, wishes } from "../../mcp/ToolGuide.ts"
 import { page } from "../Page.ts"
 
 /** When to use which operation: the same sentences for people and for agents. */
@@ -100,6 +101,16 @@ export const limitFacts = (values: Limits): ReadonlyArray<readonly [label: strin
   ["Rows per query", numberText(maxQueryLimit)]
 ]
 
+const toolGuide = `## Over MCP
+
+${firstStep}
+
+${wishes.map(({ tool, wish }) => `- ${wish}: ${tool}`).join("\n")}
+
+${toolExamples.map(({ answer, args, said, tool }) => `"${said}" is \`${tool}\` with \`${JSON.stringify(args)}\`. It answers \`${answer}\`.`).join("\n\n")}
+
+Writes answer ids, times and the number of the change; \`returnRows: true\` adds the rows. Where nothing matches, \`note\` says why: a field, a type or a table that is spelled otherwise.`
+
 /** The guide in Markdown, for agents. */
 export const guideMarkdown = (input: {
   readonly baseUrl: string
@@ -118,6 +129,8 @@ Small durable JSON tables for AI agents. Rows come back exactly as stored, and e
 - REST: ${baseUrl}/v1, with \`Authorization: Bearer svc_live_…\`
 - Contract: ${baseUrl}/openapi.json
 - A key: POST ${baseUrl}/auth/magic-link with {"email":"…"}; ${keyNote}
+
+${toolGuide}
 
 ${guide.map(([heading, rules]) => `## ${heading}\n\n${rules.map((rule) => `- ${rule}`).join("\n")}`).join("\n\n")}
 
@@ -139,12 +152,16 @@ export const llmsText = (baseUrl: string): string =>
 
 > Small durable JSON tables for AI agents, over MCP and REST. Every change can be undone.
 
+${firstStep}
+
+${wishes.map(({ tool, wish }) => `- ${wish}: ${tool}`).join("\n")}
+
 ## Docs
 
 - [Guide for agents](${baseUrl}/llms.md): operations, limits and errors on one page
 - [OpenAPI](${baseUrl}/openapi.json): every call, request and response
 - [API reference](${baseUrl}/docs): the same for people, with examples
-- [MCP tools](${baseUrl}/docs/tools): what agents call at /mcp
+- [MCP tools](${baseUrl}/docs/tools): what agents call at /mcp, with an example of query, batch and upsert
 - [Errors](${baseUrl}/docs/errors): every code and what to do
 - [Configuration](${baseUrl}/docs/configuration): every setting of the service, its default and its accepted values
 - [Deployment](${baseUrl}/docs/deployment): proxy, systemd, several instances, backup, upgrade and growth

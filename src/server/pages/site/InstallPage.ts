@@ -1,4 +1,5 @@
 import { codeBlock, html, type Html, inlineCode } from "../../doors/Html.ts"
+import { wishes } from "../../mcp/ToolGuide.ts"
 import { page } from "../Page.ts"
 
 /** How to connect one MCP client. `steps` are sentences with code in backticks; `blocks` are texts to copy. */
@@ -170,7 +171,7 @@ export const installPage = (input: { readonly baseUrl: string; readonly loopback
 <h1>Connect an agent</h1>
 <p class="lead">Give your agent one address. It opens your browser to sign in. There is no key to paste.</p>
 <div class="address">${codeBlock("MCP address", `${baseUrl}/mcp`)}</div>
-<nav class="jump" aria-label="Clients"><ul>${all.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}<li><a href="#signing-in">Signing in</a></li><li><a href="#code">Your own code</a></li></ul></nav>
+<nav class="jump" aria-label="Clients"><ul>${all.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}<li><a href="#signing-in">Signing in</a></li><li><a href="#first-words">What to say first</a></li><li><a href="#code">Your own code</a></li></ul></nav>
 <div class="clients">${all.map((client) => clientSection(client, baseUrl, loopback))}</div>
 <section id="signing-in"><h2>Signing in</h2>
 <ol>
@@ -178,6 +179,10 @@ export const installPage = (input: { readonly baseUrl: string; readonly loopback
 <li>Choose what the agent may do: everything, read only, or everything in selected tables while the others stay hidden.</li>
 <li>The agent is connected. <a href="/apps">Connected apps</a> lists all apps that have access. You can disconnect each of them there.</li>
 </ol></section>
+<section id="first-words"><h2>What to say first</h2>
+<p>Say to your agent: “Remember that I prefer dark mode.” In another conversation ask: “Which theme do I like?” Agents find out by themselves which tool is for which wish:</p>
+<ul>${wishes.map(({ tool, wish }) => html`<li>${wish}: ${inlineCode(tool)}</li>`)}</ul>
+<p>The <a href="/docs/tools">MCP tools</a> have all arguments, and an example of a query, a batch and an upsert.</p></section>
 <section id="code"><h2>Your own code</h2>
 <p>Programs use the REST API with an API key. <a href="/keys">Create a key</a> and keep it in the server's environment, never in code that a browser runs.
 The <a href="/docs">API reference</a> has every call; the machine-readable contract is <a href="/openapi.json">${baseUrl}/openapi.json</a>.</p>

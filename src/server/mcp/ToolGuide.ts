@@ -1,0 +1,76 @@
+/** Something that a person wants of their agent, and the tool for it. Code stands in backticks. */
+interface Wish {
+  readonly wish: string
+  readonly tool: string
+}
+
+/** What agents do first, for people and for agents. */
+export const firstStep =
+  "Call `list_tables` first: it shows what is remembered, and how. Then use the table and the fields that exist, rather than new ones."
+
+/** Which tool for which wish. */
+export const wishes: ReadonlyArray<Wish> = [
+  {
+    wish: "Remember a preference, a fact, a link, code or another text",
+    tool: '`remember`; with key `["title"]` it replaces'
+  },
+  { wish: "Read what is remembered", tool: "`query`, with `fields` for what is needed" },
+  { wish: "Totals and how many", tool: "`count`, with `sum` and `by`" },
+  { wish: "Record events, or import a list", tool: "`add` with `row`, or with up to 100 `rows`" },
+  { wish: "Save or replace what has a name of its own", tool: "`upsert` with its `key`" },
+  {
+    wish: "Tick off, count up, append, change a line of a long text",
+    tool: "`update_row` by id or `update_where` by values: `patch` sets fields, `edits` change them in place"
+  },
+  { wish: "Several different changes, all or none", tool: "`batch`" },
+  { wish: "Delete", tool: "`delete` with `dryRun` first" },
+  { wish: "Who changed what, and what was deleted", tool: "`versions`" },
+  { wish: "Take something back", tool: "`restore` with the `change` that the write answered" },
+  { wish: "Show or let a person edit", tool: "`open_row`, `open_text_field`, or `query` with `includeLink`" }
+]
+
+/** A call that shows how a tool is meant. */
+interface ToolExample {
+  readonly tool: string
+  /** What the person said. */
+  readonly said: string
+  readonly args: object
+  readonly answer: string
+}
+
+/** One worked example of each tool whose arguments are more than names and values. */
+export const toolExamples: ReadonlyArray<ToolExample> = [
+  {
+    tool: "query",
+    said: "What did I spend most on in March?",
+    args: {
+      table: "expenses",
+      sort: "-amount",
+      limit: 3,
+      fields: ["item", "amount"],
+      filter: { date: { gte: "2026-03-01", lt: "2026-04-01" } }
+    },
+    answer:
+      '{"rows":[{"id":"01a2…","item":"Train to Vienna","amount":89.90},…],"has_more":true,"matched":41,"next_cursor":"…"}'
+  },
+  {
+    tool: "upsert",
+    said: "Ada's birthday is on 10 December.",
+    args: { table: "people", key: ["name"], row: { name: "Ada", birthday: "12-10" } },
+    answer: '{"created":true,"id":"01a2…","created_at":"…","updated_at":"…","change":17}'
+  },
+  {
+    tool: "batch",
+    said: "The flight is booked. Put the hotel on the list, and drop the visa.",
+    args: {
+      table: "tasks",
+      operations: [
+        { action: "update_where", filter: { title: "Book the flight" }, patch: { done: true } },
+        { action: "add", row: { title: "Book the hotel", done: false } },
+        { action: "delete", filter: { title: "Apply for a visa" } }
+      ]
+    },
+    answer:
+      '{"results":[{"index":0,"action":"update_where","result":{"updated":1,"ids":["01a2…"]}},{"index":1,"action":"add","result":{"id":"01a2…"}},{"index":2,"action":"delete","result":{"deleted":1}}],"change":18}'
+  }
+]
