@@ -4,11 +4,15 @@ import { parseEnvelope, type EnvelopeShape } from "../domain/json/ParseEnvelope.
 import { Stopped } from "./TerminalText.ts"
 
 /** `json` is the response of `_export`, byte for byte; `ndjson` has a line `{"table":…,"row":…}` for each row. */
-export const formats = ["json", "ndjson"] as const
+export const exportFormats = ["json", "ndjson"] as const
+
+/** What an import takes: an export, or rows of one table, also as CSV. */
+export const formats = [...exportFormats, "csv"] as const
 export type Format = (typeof formats)[number]
 
 /** The format of a file, by its name. */
-export const formatOf = (file: string): Format => (/\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : "json")
+export const formatOf = (file: string): Format =>
+  /\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : /\.[ct]sv$/i.test(file) ? "csv" : "json"
 
 /** The rows of each table in their order, as exact text. */
 export type Tables = ReadonlyMap<string, ReadonlyArray<JsonText>>

@@ -1,4 +1,4 @@
-import { Console, Effect, Option } from "effect"
+import { Console, Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -9,6 +9,7 @@ import { JsonText } from "../domain/json/JsonText.ts"
 import { hasByteOrderMark, startFault } from "../domain/json/Utf8.ts"
 import {
   amount,
+  exportFormats,
   formatOf,
   formats,
   printDocument,
@@ -18,6 +19,7 @@ import {
   sizeText,
   type Format
 } from "./Formats.ts"
+import { readPlain } from "./PlainRows.ts"
 import { send, targetFlags, targetOf, usageOf } from "./RemoteAccount.ts"
 import { Stopped, visible, withProgress, writeOutput } from "./TerminalText.ts"
 
@@ -65,7 +67,7 @@ const exportFlags = {
     Flag.withDescription("The file to write; without it, or with -, standard output"),
     Flag.withDefault("-")
   ),
-  format: Flag.Literals("format", formats).pipe(
+  format: Flag.Literals("format", exportFormats).pipe(
     Flag.withDescription(
       "json: the bytes of GET /v1/_export; ndjson: one row per line. By default the format of the file's name, else json"
     ),
@@ -89,7 +91,7 @@ export const exportCommand = Command.make(
     const tables = readDocument(received.toString())
     if (tables === undefined) return yield* new Stopped({ message: "The service's response is not an export." })
     const chosen: Format = Option.getOrElse(format, () => formatOf(output))
-    const bytes = chosen === "json" ? received : Buffer.from(printLines(tables))
+    const bytes = chosen === "ndjson" ? Buffer.from(printLines(tables)) : received
     yield* output === "-" ? writeOutput(bytes) : writeFile(output, bytes)
     const count = [...tables.values()].reduce((sum, rows) => sum + rows.length, 0)
     const place = output === "-" ? "" : ` to ${output}`
@@ -105,8 +107,17 @@ export const exportCommand = Command.make(
   ])
 )
 
+/** The body of an import: the export as it is, or rows of one table as an export would have them. */
+const bodyOf = (text: string, format: Format, table: string | undefined): Result.Result<string, Stopped> => {
+  if (table !== undefined) return Result.map(readPlain(text, format, table), printDocument)
+  if (format === "csv" || (format === "json" && /^\s*\[/.test(text))) {
+    return Result.fail(new Stopped({ message: "These are rows of one table: name it with --table." }))
+  }
+  return format === "json" ? Result.succeed(text) : Result.map(readLines(text), printDocument)
+}
+
 /** Reads the body of an import from a file or, with -, from standard input. */
-const readInput = (file: string, format: Format) =>
+const readInput = (file: string, format: Format, table: string | undefined) =>
   Effect.gen(function* () {
     const bytes = yield* Effect.tryPromise({
       try: () => (file === "-" ? buffer(process.stdin) : readFile(file)),
@@ -119,14 +130,20 @@ const readInput = (file: string, format: Format) =>
       try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(marked ? bytes.subarray(3) : bytes),
       catch: () => new Stopped({ message: `${file} is not UTF-8.` })
     })
-    return JsonText.trusted(format === "json" ? text : printDocument(yield* Effect.fromResult(readLines(text))))
+    return JsonText.trusted(yield* Effect.fromResult(bodyOf(text, format, table)))
   })
 
 const importFlags = {
   file: Argument.String("file").pipe(Argument.withDescription("The file that export wrote; - is standard input")),
   ...targetFlags,
   format: Flag.Literals("format", formats).pipe(
-    Flag.withDescription("json or ndjson. By default the format of the file's name, else json"),
+    Flag.withDescription("json, ndjson, or with --table csv. By default the format of the file's name, else json"),
+    Flag.optional
+  ),
+  table: Flag.String("table").pipe(
+    Flag.withDescription(
+      "The file is no export, but rows for this table: a JSON array of objects, an object a line, or CSV with a line of names"
+    ),
     Flag.optional
   ),
   dryRun: Flag.Boolean("dry-run").pipe(
@@ -138,12 +155,10 @@ const importFlags = {
 export const importCommand = Command.make(
   "import",
   importFlags,
-  Effect.fnUntraced(function* ({ dryRun, file, format, ...wanted }) {
+  Effect.fnUntraced(function* ({ dryRun, file, format, table, ...wanted }) {
     const target = yield* targetOf(wanted)
-    const body = yield* readInput(
-      file,
-      Option.getOrElse(format, () => formatOf(file))
-    )
+    const chosen = Option.getOrElse(format, () => formatOf(file))
+    const body = yield* readInput(file, chosen, Option.getOrUndefined(table))
     const { account_id, limits } = yield* usageOf(target)
     if (body.bytes > limits.import_request_bytes) {
       return yield* new Stopped({
@@ -169,11 +184,15 @@ export const importCommand = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Add the rows of an export to an account over REST, all or none, with their ids and times. Fails if a row already exists."
+    "Add the rows of an export to an account over REST, all or none, with their ids and times. Fails if a row already exists. With --table, add the rows of any list."
   ),
   Command.withExamples([
     { command: "agent-memory import backup.json --dry-run", description: "See whether it would work" },
-    { command: "agent-memory import backup.json --url https://memory.example.com", description: "Into another service" }
+    {
+      command: "agent-memory import backup.json --url https://memory.example.com",
+      description: "Into another service"
+    },
+    { command: "agent-memory import expenses.csv --table expenses", description: "A spreadsheet into one table" }
   ])
 )
 

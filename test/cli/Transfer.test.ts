@@ -136,6 +136,64 @@ layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
     })
   )
 
+  it.effect("take lists of rows that no export wrote into one table, as people have them", () =>
+    Effect.gen(function* () {
+      const variables = yield* another("lists")
+      const folder = yield* makeFolder
+      const take = (name: string, text: string, ...more: ReadonlyArray<string>) => {
+        writeFileSync(join(folder, name), text)
+        return agentMemory(["import", name, ...more], { variables, folder })
+      }
+      const lists: Readonly<Record<string, string>> = {
+        "array.json": '\ufeff[\r\n{"item":"Tea","amount":3.50},{"item":"Coffee, black","amount":12}]',
+        "lines.ndjson": '{"item":"Tea","amount":3.50}\r\n\r\n{"item":"Coffee, black","amount":12}',
+        "comma.csv": '\ufeffitem,amount,note\r\nTea,3.50,\r\n\r\n"Coffee, black",12',
+        "semicolon.csv": "item;amount\nTea;3.50\nCoffee, black;12\n"
+      }
+      for (const [name, text] of Object.entries(lists)) {
+        const { code, errors, out } = yield* take(name, text, "--table", name.replace(".", "_"))
+        assert.strictEqual(code, 0, errors)
+        assert.match(out, /^Imported 1 table, 2 rows/)
+      }
+      const odd = '007,2026-03-01,true,"[1,2]","a ""b""\nc",1.10,{bad}'
+      const { code, errors } = yield* take("odd.csv", `zero,day,yes,list,text,exact,brace\n${odd}\n`, "--table", "odd")
+      assert.strictEqual(code, 0, errors)
+      const { tables } = JSON.parse(yield* exported(variables.AGENT_MEMORY_API_KEY)) as {
+        tables: Record<string, ReadonlyArray<Record<string, unknown>>>
+      }
+      const own = ({ created_at: _at, id: _id, updated_at: _changed, ...fields }: Record<string, unknown>) => fields
+      const rows = [
+        { item: "Tea", amount: 3.5 },
+        { item: "Coffee, black", amount: 12 }
+      ]
+      for (const name of Object.keys(lists))
+        assert.deepStrictEqual(tables[name.replace(".", "_")]?.map(own), rows, name)
+      const told = {
+        zero: "007",
+        day: "2026-03-01",
+        yes: true,
+        list: [1, 2],
+        text: 'a "b"\nc',
+        exact: 1.1,
+        brace: "{bad}"
+      }
+      assert.deepStrictEqual(tables["odd"]?.map(own), [told])
+      for (const [name, text, words] of [
+        ["wide.csv", "a,b\n\n1,2,3\n", /^Line 3 cannot be imported: it has 3 cells, and the first line names 2\./],
+        ["open.csv", 'a,b\n1,"2\n', /^Line 2 cannot be imported: a quote is not closed/],
+        ["twice.csv", "a,a\n1,2\n", /^Line 1 cannot be imported: two columns are named a\./],
+        ["one.json", '{"a":1}', /--table takes a JSON array of objects/],
+        ["scalar.json", "[1]", /item 1 is no object/]
+      ] as const) {
+        const refused = yield* take(name, text, "--table", "t")
+        assert.strictEqual(refused.code, 1)
+        assert.match(refused.errors, words)
+      }
+      const unnamed = yield* take("unnamed.csv", "a\n1\n")
+      assert.match(unnamed.errors, /These are rows of one table: name it with --table\./)
+    })
+  )
+
   it.effect(
     "show no control character that a service or a row holds in a terminal, and all of them in a pipe",
     (context) =>
