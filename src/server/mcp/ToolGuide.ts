@@ -15,6 +15,7 @@ export const wishes: ReadonlyArray<Wish> = [
     tool: '`remember`; with key `["title"]` it replaces'
   },
   { wish: "Read what is remembered", tool: "`query`, with `fields` for what is needed" },
+  { wish: "Find something by a word, whatever its table", tool: "`search`" },
   { wish: "Totals and how many", tool: "`count`, with `sum` and `by`" },
   { wish: "Record events, or import a list", tool: "`add` with `row`, or with up to 100 `rows`" },
   { wish: "Save or replace what has a name of its own", tool: "`upsert` with its `key`" },

@@ -186,7 +186,9 @@ layer(serviceLayer(), { excludeTestServices: true })("The list of tools", (it) =
       const taking = (name: string) => (tools: ReadonlyArray<ListedTool>) =>
         tools.filter(({ inputSchema }) => Object.hasOwn(inputSchema.properties ?? {}, name)).map((tool) => tool.name)
       const tools = yield* toolsOf(token)
-      const changing = names.filter((name) => !/^(query|search|count|list_tables|versions|open_.*|remember_.*)$/.test(name))
+      const changing = names.filter(
+        (name) => !/^(query|search|count|list_tables|versions|open_.*|remember_.*)$/.test(name)
+      )
       assert.deepStrictEqual(taking("idempotencyKey")(tools).toSorted(), changing.toSorted())
       assert.deepStrictEqual(taking("dryRun")(tools), ["update_where", "batch", "delete", "restore"])
     })
