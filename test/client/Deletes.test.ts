@@ -26,6 +26,25 @@ layer(serviceLayer())("A delete", (it) => {
     )
   )
 
+  it.effect("and an update find their rows by words, too, alone, in a batch and behind such a proxy", () =>
+    withClient((memory, { apiKey, baseUrl }) =>
+      withFaults({ faults: [{ kind: "strip body" }], target: baseUrl }, async (url) => {
+        const tasks = memory.table("tasks")
+        await tasks.batch((b) => ["a café", "a bar", "a pub", "home"].map((text) => b.add({ text })))
+        assert.strictEqual((await tasks.updateWhere({ filter: {}, search: "CAFE", patch: { n: 1 } })).updated, 1)
+        const [updated, deleted] = await tasks.batch((b) => [
+          b.updateWhere({ filter: {}, search: "pub", patch: { n: 2 } }),
+          b.delete({ n: 2 }, { search: "pub" })
+        ])
+        assert.deepStrictEqual([updated.updated, deleted], [1, 1])
+        assert.strictEqual(await tasks.delete({}, { search: "bar" }), 1)
+        const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
+        assert.strictEqual(await behind.delete({}, { search: "cafe" }), 1)
+        assert.strictEqual(await tasks.count(), 1)
+      })
+    )
+  )
+
   const otherRefusals: ReadonlyArray<readonly [what: string, fault: Fault, code: string]> = [
     ["a proxy's", { ...gateway, status: 400 }, "invalid_response"],
     ["one for what the filter holds", refusal([{ path: "/filter", message: "must be an object" }]), "invalid_request"],

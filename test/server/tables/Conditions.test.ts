@@ -172,11 +172,16 @@ layer(serviceLayer(), { excludeTestServices: true })("P38 A filter of operators,
             for (const answer of [yield* count, yield* bySql(count)]) {
               assert.strictEqual(bodyOf<{ count: number }>(answer).count, wanted.length, told)
             }
+            const everywhere = request("GET", `/v1/_search?search=${encodeURIComponent(search ?? "a")}`, { key })
+            for (const answer of search === undefined ? [] : [yield* everywhere, yield* bySql(everywhere)]) {
+              const matched = rows.filter((row) => isFound(row, search)).length
+              assert.strictEqual(bodyOf<{ matched: number }>(answer).matched, matched, told)
+            }
             const dryRun = request("POST", "/v1/t/update_where", {
               key,
-              body: JSON.stringify({ filter, patch: {}, allowMultiple: true })
+              body: JSON.stringify({ filter, search, patch: {}, allowMultiple: true })
             })
-            if (times % 10 === 0 && search === undefined && wanted.length > 0) {
+            if (times % 5 === 0 && wanted.length > 0) {
               for (const answer of [yield* dryRun, yield* bySql(dryRun)]) {
                 assert.strictEqual(bodyOf<{ updated: number }>(answer).updated, wanted.length, told)
               }

@@ -30,6 +30,28 @@ layer(serviceLayer())("The filter", (it) => {
     })
   )
 
+  it.effect("may be empty beside words to search for, which are where it is", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const all = ['{"text":"a Café"}', '{"text":"a bar"}', '{"text":"another café","n":1}', '{"text":"tea"}']
+      yield* addAll(key, all)
+      const remove = (query: Record<string, string>, body?: string) =>
+        wire("DELETE", `/v1/t${search(query)}`, { key, body })
+      for (const [query, body, code] of [
+        [{ search: "cafe" }, undefined, "invalid_request"],
+        [{ search: "cafe" }, '{"filter":{}}', "invalid_request"],
+        [{ filter: "{}" }, '{"search":"cafe"}', "invalid_request"],
+        [{ filter: "{}", search: " " }, undefined, "invalid_request"]
+      ] as const) {
+        assertProblem(yield* remove(query, body), 400, code)
+      }
+      assert.strictEqual((yield* remove({}, '{"filter":{"n":1},"search":"cafe"}')).text, '{"deleted":1}')
+      assert.strictEqual((yield* remove({ filter: "{}", search: "cafe" })).text, '{"deleted":1}')
+      assert.strictEqual((yield* remove({}, '{"filter":{},"search":"bar"}')).text, '{"deleted":1}')
+      assert.strictEqual((yield* wire("GET", "/v1/t/count", { key })).text, '{"count":1}')
+    })
+  )
+
   it.effect("removes every match, however many, and a row that is gone only once", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount

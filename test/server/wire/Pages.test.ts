@@ -79,9 +79,9 @@ layer(serviceLayer(many), { excludeTestServices: true })("A page of a query", (i
     })
   )
 
-  it.effect("has the bytes of the fields that it names, and is refused for more than 50", () =>
+  it.effect("has the bytes of the fields that it names, and is refused for more than 50, over REST and MCP", () =>
     Effect.gen(function* () {
-      const { apiKey: key } = yield* newAccount
+      const { apiKey: key, token } = yield* newConnection()
       const body = String.raw`{"a,b":1.10,"t":"\u0000\ud800","n":1e400,"o":{"x":[12345678901234567890]}}`
       const added = jsonOf<{ id: string }>(yield* wire("POST", "/v1/t", { key, body }))
       const text = (fields: string) =>
@@ -90,10 +90,15 @@ layer(serviceLayer(many), { excludeTestServices: true })("A page of a query", (i
       assert.strictEqual(yield* text("o,n,none"), rest(',"n":1e400,"o":{"x":[12345678901234567890]}}'))
       assert.strictEqual(yield* text('["a,b","t"]'), rest(String.raw`,"a,b":1.10,"t":"\u0000\ud800"}`))
       assert.strictEqual(yield* text("*"), rest(`,${body.slice(1)}`))
+      const told = yield* callTool(token, "query", { table: "t", fields: ["a,b", "t", "n", "none"] })
+      const chosen = String.raw`,"a,b":1.10,"t":"\u0000\ud800","n":1e400}`
+      assert.isTrue(told.content[0]!.text.startsWith(rest(chosen).slice(0, -1)), told.content[0]!.text)
       const tooMany = upTo(51).join()
       for (const fields of ["", "[]", "[1]", tooMany]) {
         assertProblem(yield* wire("GET", `/v1/t${search({ fields })}`, { key }), 400, "invalid_request")
       }
+      const { detail } = yield* refused(token, "query", { table: "t", fields: tooMany.split(",") })
+      assert.include(detail, "must name at most 50 fields")
     })
   )
 
