@@ -48,6 +48,7 @@ import { KeysRoutes } from "./server/pages/console/KeysRoutes.ts"
 import { NewRowRoutes } from "./server/pages/console/NewRowRoutes.ts"
 import { RowRoutes } from "./server/pages/console/RowRoutes.ts"
 import { ImportRoutes } from "./server/pages/console/ImportRoutes.ts"
+import { ShareRoutes } from "./server/pages/console/ShareRoutes.ts"
 import { TablesRoutes } from "./server/pages/console/TablesRoutes.ts"
 import { ActivityRoutes } from "./server/pages/console/ActivityRoutes.ts"
 import { AppsRoutes } from "./server/pages/console/AppsRoutes.ts"
@@ -147,6 +148,7 @@ export const RoutesLayer = Layer.mergeAll(
   McpRoute,
   TablesRoutes,
   ImportRoutes,
+  ShareRoutes,
   GridRoutes,
   NewRowRoutes,
   RowRoutes,

@@ -35,9 +35,12 @@ const checkLength = (path: string, target: LinkTarget): Effect.Effect<void, Inva
     ? Effect.void
     : Effect.fail(invalid(path, `is too long for a link, which stores at most ${maxTargetBytes} bytes in all`))
 
-/** The creator of a link: a key, or the connection of an MCP client. The link ends when its creator is revoked. */
+/**
+ * The creator of a link: a key, the connection of an MCP client, or the account's person. The link ends when its key or
+ * connection is revoked.
+ */
 interface Maker {
-  readonly kind: "key" | "connection"
+  readonly kind: "key" | "connection" | "person"
   readonly id: string
 }
 
@@ -97,7 +100,8 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
           (account_id, link_id, viewer_hash, download_hash, key_id, connection_id, target,
             created_at, expires_at)
         SELECT ${link.accountId}, ${link.id}, ${link.viewerHash}, ${link.downloadHash},
-          ${link.maker.kind === "key" ? link.maker.id : null}, ${link.maker.kind === "key" ? null : link.maker.id},
+          ${link.maker.kind === "key" ? link.maker.id : null},
+          ${link.maker.kind === "connection" ? link.maker.id : null},
           ${targetText(link.target)}, now, now + make_interval(mins => ${link.minutes}::integer)
         FROM memory_now() AS now
         RETURNING expires_at
@@ -113,7 +117,7 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
     })
 
     const make = Effect.fnUntraced(function* ({ accountId, id, kind }: Actor, target: LinkTarget) {
-      if (kind !== "key" && kind !== "connection") return yield* Effect.die(new Error(`A ${kind} makes no links.`))
+      if (kind === "link") return yield* Effect.die(new Error("A link makes no links."))
       yield* refine(lockAccount(accountId))
       const live = yield* countLive(accountId)
       if (live.count >= limits.liveLinks) {
@@ -191,7 +195,7 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
       if (accountId === undefined) return Option.none<FoundLink>()
       const hash = yield* tokens.hash(token)
       const found = yield* sql<Omit<FoundLink, "accountId" | "target"> & { readonly target: string }>`
-        SELECT l.link_id AS id, coalesce(k.name, c.client_name) AS "makerName", l.target, l.expires_at AS "expiresAt",
+        SELECT l.link_id AS id, coalesce(k.name, c.client_name, 'Account owner') AS "makerName", l.target, l.expires_at AS "expiresAt",
           l.viewer_hash = ${hash} AS "isViewer", now
         FROM links l
         CROSS JOIN memory_now() AS now
@@ -199,7 +203,8 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
         LEFT JOIN connections c
           ON c.account_id = ${accountId} AND c.connection_id = l.connection_id AND c.expires_at > now
         WHERE l.account_id = ${accountId} AND (l.viewer_hash = ${hash} OR l.download_hash = ${hash})
-          AND l.expires_at > now AND (k.key_id IS NOT NULL OR c.connection_id IS NOT NULL)
+          AND l.expires_at > now
+          AND (k.key_id IS NOT NULL OR c.connection_id IS NOT NULL OR (l.key_id IS NULL AND l.connection_id IS NULL))
       `
       return Option.map(Option.fromUndefinedOr(found[0]), (row): FoundLink => ({
         ...row,

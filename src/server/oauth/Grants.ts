@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { accessTokenPrefix, accountOfToken, type AccountId } from "../../domain/Account.ts"
-import type { Connection, Access } from "../../domain/Actor.ts"
+import type { Connection, Access, Grant } from "../../domain/Actor.ts"
 import { Settings } from "../config/Settings.ts"
 import { LastUses } from "../keys/LastUses.ts"
 import { Tokens } from "../accounts/Tokens.ts"
@@ -59,6 +59,19 @@ export class Grants extends Context.Service<Grants>()("agent-memory/server/oauth
         created_at: row.created_at.toISOString(),
         last_used_at: row.last_used_at?.toISOString() ?? null
       }))
+    }, refine)
+
+    /** What its person calls an app, and what it may do from its next call on. */
+    const change = traced("Grants.change")(function* (
+      accountId: AccountId,
+      id: string,
+      { access, name, tables }: Grant & { readonly name: string }
+    ) {
+      yield* sql`
+        UPDATE connections
+        SET client_name = ${name}, access = ${access}, tables = ${tables === null ? null : texts(tables)}::text[]
+        WHERE account_id = ${accountId} AND connection_id = ${id} AND expires_at > memory_now()
+      `
     }, refine)
 
     /** Returns how many connections were revoked: 0 for an id that is unknown or revoked already. */
@@ -135,7 +148,7 @@ export class Grants extends Context.Service<Grants>()("agent-memory/server/oauth
       oldest: "expires_at"
     })
 
-    return { insert, list, revoke, advance, keepNewest, authenticate, prune }
+    return { insert, list, change, revoke, advance, keepNewest, authenticate, prune }
   })
 }) {
   static readonly layer = Layer.effect(this, this.make).pipe(Layer.provide([LastUses.layer, Tokens.layer]))

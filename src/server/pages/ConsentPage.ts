@@ -92,7 +92,8 @@ ${isEmpty ? html`<p>You have no tables yet.</p>` : html`<div class="table-boxes"
 </div>`
 }
 
-const accessChoice = ({ chosen, fault, tables }: ConsentInput): Html => {
+/** Asks what an app may do, and with which tables. */
+export const accessChoice = ({ chosen, fault, tables }: Pick<ConsentInput, "chosen" | "fault" | "tables">): Html => {
   const selected = chosen ?? { access: "full", tables: [], otherTables: "" }
   const isFaulty = fault !== undefined
   const options = choices.map(([access, name, meaning]) => {

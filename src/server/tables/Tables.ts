@@ -30,10 +30,12 @@ export interface DescribedTable extends TableEntry {
   readonly more_fields: number
 }
 
-/** A table for people: `changedAt` is null where all its rows are deleted. */
+/** A table for people: `changedAt` is null where all its rows are deleted, `changedBy` also where it is not known. */
 export interface TableSummary extends TableEntry {
   readonly bytes: number
   readonly changedAt: Date | null
+  /** The JSON of an author. */
+  readonly changedBy: string | null
 }
 
 /** What an account stores as a whole; bytes are without the system fields of rows. */
@@ -109,10 +111,13 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
       const { access, accountId } = actor
       const names = access.tables === null ? null : texts(access.tables)
       return yield* sql<TableSummary>`
-        SELECT t.name, t.rows, coalesce(r.bytes, 0) AS bytes, r.changed_at AS "changedAt"
+        SELECT t.name, t.rows, coalesce(r.bytes, 0) AS bytes, r.changed_at AS "changedAt",
+          nullif(substr(r.newest, 20), '') AS "changedBy"
         FROM tables t
         LEFT JOIN (
-          SELECT table_name, sum(octet_length(data))::float8 AS bytes, max(updated_at) AS changed_at
+          -- The author behind the number of the change: so one pass finds who made the newest.
+          SELECT table_name, sum(octet_length(data))::float8 AS bytes, max(updated_at) AS changed_at,
+            max(lpad(coalesce(change, 0)::text, 19, '0') || coalesce(changed_by, '')) AS newest
           FROM rows
           WHERE account_id = ${accountId}
           GROUP BY table_name

@@ -33,6 +33,7 @@ const connection = (item: Connection, name: Html, proof: string): Html => html`<
 <div><dt>Connected</dt><dd>${timeHtml(item.created_at)}</dd></div>
 <div><dt>Last used</dt><dd>${item.last_used_at === null ? "Never" : timeHtml(item.last_used_at)}</dd></div>
 </dl>
+<p class="small"><a href="/apps/${item.id}">Change name or access</a> · <a href="/activity?by=${item.id}">What it changed</a></p>
 </div>
 ${question({
   button: html`Disconnect<span class="visually-hidden"> ${name}</span>`,

@@ -6,6 +6,7 @@ import { askQuery, comparisons, comparisonsOf, withoutComparison, type Ask } fro
 import { cell, lineOf, systemCells, type Cells } from "./Cells.ts"
 import { accountPage, fault, notice, proofField } from "./Frame.ts"
 import { copyAs } from "./CopyAs.ts"
+import { shareForm } from "./SharePage.ts"
 
 const systemColumns = [
   ["id", "id"],
@@ -100,7 +101,7 @@ export const gridPage = (input: {
 <p class="muted">${plural(count, "row")}${isFiltered && (count === 1 ? " matches" : " match")}${cells.hidden > 0 && html` · ${plural(cells.hidden, "more field")} on the rows’ own pages`}</p></div>
 <div class="console-actions"><a class="button primary" href="${path}/_add">Add a row</a><a class="button" href="/tables/_import?table=${table}">Import</a>
 <details class="menu"><summary class="button">Export</summary><ul class="card"><li><a href="${path}/_export?format=json" download>JSON, all rows</a></li><li><a href="${path}/_export?format=csv" download>CSV, all rows</a></li></ul></details>
-${copyAs(table, ask, input.baseUrl)}</div></header>
+${rows.length > 0 && shareForm(path, proof, ask)}${copyAs(table, ask, input.baseUrl)}</div></header>
 ${notice(result)}${fault(problem)}
 <div class="console-bar">${searchForm(path, ask)}${filterForm(path, ask, [...columns, ...systemColumns.map(([name]) => name)])}${chips(path, ask)}</div>
 ${

@@ -7,7 +7,9 @@ import type { CurrentAuthor, Version } from "../../../domain/Version.ts"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import { authorOf } from "./Authors.ts"
 import { accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
+import type { Neighbours } from "./Neighbours.ts"
 import { formLines, mostFields, type Typed } from "./RowForm.ts"
+import { shareForm } from "./SharePage.ts"
 
 /** What of a row a page shows. */
 export type View = "fields" | "json" | "history"
@@ -21,6 +23,7 @@ export interface ShownRow {
   readonly versions: ReadonlyArray<Version>
   /** Who made the content that a live row has, as far as that is known. */
   readonly current: CurrentAuthor | undefined
+  readonly neighbours: Neighbours
 }
 
 const operations = { update: "Changed", delete: "Deleted", restore: "Restored an older version" } as const
@@ -32,6 +35,12 @@ const tabs = (path: string, view: View, isDeleted: boolean): Html => {
     (one) =>
       html`<li><a href="${path}${one === "fields" ? "" : `?view=${one}`}"${one === view && html` aria-current="page"`}>${names[one]}</a></li>`
   )}</ul></nav>`
+}
+
+const walk = (table: string, { next, previous }: Neighbours): Html => {
+  const step = (id: string | undefined, rel: "prev" | "next", words: string) =>
+    id !== undefined && html`<li><a href="/tables/${table}/${id}" rel="${rel}">${words}</a></li>`
+  return html`<nav class="pages" aria-label="Neighbouring rows"><ul>${step(previous, "prev", "Previous row")}${step(next, "next", "Next row")}</ul></nav>`
 }
 
 const guard = (row: Row, proof: string): Html =>
@@ -117,13 +126,14 @@ export const rowPage = (input: {
 ${
   !isDeleted &&
   html`<div class="console-actions"><form method="post" action="${path}/_duplicate">${proofField(proof)}<button type="submit">Duplicate</button></form>
+${shareForm(path, proof)}
 ${question({
   button: "Delete",
   text: "Delete this row? It can be brought back from its history until its versions expire.",
   form: html`<form method="post" action="${path}/_delete">${proofField(proof)}<button class="danger" type="submit">Delete the row</button></form>`
 })}</div>`
 }</header>
-${tabs(path, view, isDeleted)}
+${tabs(path, view, isDeleted)}${!isDeleted && walk(table, shown.neighbours)}
 ${notice(result)}${fault(problem)}
 ${view === "history" ? historyView(path, shown, proof) : view === "json" ? jsonView(path, row, proof, typedJson) : fieldsView(path, row, proof, typed)}`
   })

@@ -21,6 +21,7 @@ import { doneQuery } from "./Done.ts"
 import { makeConsole, type Person } from "./Console.ts"
 import { accountResponse, proofField } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
+import { neighboursOf } from "./Neighbours.ts"
 import { readFields, valueOf } from "./RowForm.ts"
 import { rowPage, type ShownRow, type View } from "./RowPage.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
@@ -58,7 +59,8 @@ export const RowRoutes = Layer.effectDiscard(
       const [found, history] = yield* Effect.all([rows.find(actor, table, id), versions.read(actor, table, id)])
       const row = Option.getOrUndefined(found) ?? history.versions[0]?.row
       if (row === undefined) return yield* noSuchRow(table)
-      const shown: ShownRow = { table, row, isDeleted: Option.isNone(found), ...history }
+      const neighbours = yield* neighboursOf(rows, actor, table, id)
+      const shown: ShownRow = { table, row, isDeleted: Option.isNone(found), neighbours, ...history }
       return shown
     }, Effect.scoped)
 

@@ -1,7 +1,9 @@
 import { numberText, plural } from "../../../domain/Amounts.ts"
+import { JsonText } from "../../../domain/json/JsonText.ts"
 import type { Limits } from "../../../domain/Limits.ts"
 import { codeBlock, html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import type { TableSummary, Totals } from "../../tables/Tables.ts"
+import { authorOf } from "./Authors.ts"
 import { accountPage, fault, notice, proofField, timeHtml } from "./Frame.ts"
 import { bar, bytesText } from "./UsageBar.ts"
 
@@ -16,8 +18,8 @@ interface TablesInput {
   readonly typed?: { readonly name: string; readonly row: string; readonly problem: string } | undefined
 }
 
-const summary = ({ bytes, changedAt, name, rows }: TableSummary): Html =>
-  html`<tr><th scope="row"><a href="/tables/${name}">${name}</a></th><td class="number">${numberText(rows)}</td><td class="number">${bytesText(bytes)}</td><td>${changedAt === null ? html`<span class="muted">only deleted rows</span>` : timeHtml(changedAt.toISOString())}</td></tr>\n`
+const summary = ({ bytes, changedAt, changedBy, name, rows }: TableSummary): Html =>
+  html`<tr><th scope="row"><a href="/tables/${name}">${name}</a></th><td class="number">${numberText(rows)}</td><td class="number">${bytesText(bytes)}</td><td>${changedAt === null ? html`<span class="muted">only deleted rows</span>` : html`${timeHtml(changedAt.toISOString())}${changedBy !== null && html` <span class="muted">by ${authorOf(JsonText.trusted(changedBy))}</span>`}`}</td></tr>\n`
 
 const list = (tables: ReadonlyArray<TableSummary>): Html => html`<table class="tables">
 <thead><tr><th scope="col">Table</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Size</th><th scope="col">Last change</th></tr></thead>

@@ -5,6 +5,7 @@ import { Email } from "../../../../src/domain/Account.ts"
 import { Sessions } from "../../../../src/server/accounts/browser/Sessions.ts"
 import { DatabaseLayer, DatabaseUrl, poolOf } from "../../../support/Database.ts"
 import { makeProxy, type DatabaseProxy } from "../../../support/DatabaseProxy.ts"
+import { callTool } from "../../../support/Mcp.ts"
 import { callMcp, connect, hiddenField, newClient, newPerson, postForm, type Person } from "../../../support/OAuth.ts"
 import { request, serviceLayer, serviceOn, type Answer } from "../../../support/TestService.ts"
 
@@ -34,6 +35,34 @@ suite("The page of connected apps", (it) => {
       const answer = yield* open(person)
       assert.include(answer.text, `<strong>${person.email}</strong>`)
       assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+    })
+  )
+
+  it.effect("lets its person name an app, and change what its next call may do", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = [yield* newPerson, yield* newPerson]
+      const { access_token } = yield* connect(ada, yield* newClient({ client_name: "App" }))
+      const page = yield* open(ada)
+      const id = /href="\/apps\/([^"]+)"/.exec(page.text)![1]!
+      const fields = { proof: hiddenField(page, "proof"), name: "Laptop", access: "tables", other_tables: "notes" }
+      const refused = yield* send(ada, `/apps/${id}`, { ...fields, name: "", other_tables: "1" })
+      assert.strictEqual(refused.status, 400)
+      const foreign = yield* send(bob, `/apps/${id}`, { ...fields, proof: yield* proofOf(bob) })
+      assert.strictEqual(foreign.status, 404)
+
+      yield* callTool(access_token, "add", { table: "other", row: { a: 1 } })
+      const saved = yield* send(ada, `/apps/${id}`, fields)
+      assert.strictEqual(saved.headers.get("location"), "/apps?done=saved")
+      const after = yield* open(ada, "?done=saved")
+      assert.include(after.text, "Laptop")
+      assert.include(after.text, "Only <code>notes</code>")
+      const listed = yield* callTool(access_token, "list_tables", {})
+      assert.notInclude(JSON.stringify(listed), "other")
+      yield* callTool(access_token, "add", { table: "notes", row: { a: 1 } })
+      const activity = yield* request("GET", `/activity?by=${id}`, { headers: { cookie: ada.cookie } })
+      assert.include(activity.text, "Laptop")
+      const tables = yield* request("GET", "/tables", { headers: { cookie: ada.cookie } })
+      assert.match(tables.text, /notes<\/a>.*by the app.*Laptop/)
     })
   )
 

@@ -97,6 +97,36 @@ suite("The page of a row", (it) => {
     })
   )
 
+  it.effect("leads to the rows added before and after it, and makes links for others", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const ids: Array<string> = []
+      for (let n = 0; n < 3; n++) ids.push((yield* owner.add("notes", `{"n":${n}}`)).id)
+      const steps = Effect.map(
+        Effect.forEach(ids, (id) => owner.get(`/tables/notes/${id}`)),
+        (pages) =>
+          pages.map(({ text }) =>
+            [...text.matchAll(/href="\/tables\/notes\/([^"]+)" rel="(prev|next)"/g)].map(
+              ([, id, rel]) => `${rel} ${ids.indexOf(id!)}`
+            )
+          )
+      )
+      assert.deepStrictEqual(yield* steps, [["next 1"], ["prev 0", "next 2"], ["prev 1"]])
+
+      const linkIn = ({ text }: { readonly text: string }) => /\/view\/[\w-]+/.exec(text)![0]
+      const row = yield* owner.post(`/tables/notes/${ids[0]}/_share`, {})
+      assert.include(row.text, "see and edit the row")
+      assert.include((yield* request("GET", linkIn(row))).text, ids[0]!)
+      const filter = encodeURIComponent('{"n":{"gte":1}}')
+      const grid = yield* owner.get(`/tables/notes?filter=${filter}&sort=-n`)
+      const query = yield* owner.post("/tables/notes/_share", untouched(grid, "/tables/notes/_share"))
+      assert.include(query.text, "see the rows")
+      const shared = (yield* request("GET", linkIn(query))).text
+      assert.isBelow(shared.indexOf(ids[2]!), shared.indexOf(ids[1]!))
+      assert.notInclude(shared, ids[0]!)
+    })
+  )
+
   it.effect("deletes the row, and brings it back from its history", () =>
     Effect.gen(function* () {
       const owner = yield* newOwner
