@@ -109,7 +109,7 @@ export const exportCommand = Command.make(
 
 /** The body of an import: the export as it is, or rows of one table as an export would have them. */
 const bodyOf = (text: string, format: Format, table: string | undefined): Result.Result<string, Stopped> => {
-  if (table !== undefined) return Result.map(readPlain(text, format, table), printDocument)
+  if (table !== undefined) return Result.map(readPlain(text, table), printDocument)
   if (format === "csv" || (format === "json" && /^\s*\[/.test(text))) {
     return Result.fail(new Stopped({ message: "These are rows of one table: name it with --table." }))
   }
