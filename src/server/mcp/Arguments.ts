@@ -1,9 +1,9 @@
 import { Effect, Schema } from "effect"
 import { numberText } from "../../domain/Amounts.ts"
 import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
-import { invalidFields } from "../../domain/Problem.ts"
+import { invalid, invalidFields } from "../../domain/Problem.ts"
 import { inTurns } from "../../domain/Turns.ts"
-import type { JsonIssue } from "../../domain/json/JsonIssue.ts"
+import { type JsonIssue, pointerTo } from "../../domain/json/JsonIssue.ts"
 import { JsonText, setMember } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { type Bounds, type EnvelopeShape, parseInTurns } from "../../domain/json/ParseEnvelope.ts"
@@ -70,6 +70,11 @@ export const readArguments = Effect.fnUntraced(function* (
   given: Readonly<Record<string, unknown>>,
   bounds: Bounds
 ) {
+  const first = Object.keys(given)[0]
+  // A schema without members lets every value through.
+  if (first !== undefined && shape.kind === "object" && shape.members.size === 0) {
+    return yield* invalid(pointerTo([first]), "is not known here; the tool takes no arguments")
+  }
   const unwrapped = yield* inside(given, shape, bounds, "")
   return yield* decode(input)(asMeant(unwrapped, input.ast)).pipe(
     Effect.mapError(({ issue }) => invalidFields(fieldIssues(issue, "body")))

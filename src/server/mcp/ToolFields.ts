@@ -5,6 +5,8 @@ import { maxFields } from "../../domain/query/Selection.ts"
 import { SortName, TableName } from "../../domain/Query.ts"
 
 /** The arguments of a tool that takes none; a Struct without fields would take whatever comes. */
+export const nothing = Schema.Record(Schema.String, Schema.Never.annotate({ message: "is not known here" }))
+
 const openObject = { type: "object", additionalProperties: true }
 
 /** A JSON object that comes and goes without any loss. */

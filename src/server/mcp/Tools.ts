@@ -7,8 +7,9 @@ import { sayingOnce } from "./SayingOnce.ts"
 import type { Tool } from "./Tool.ts"
 import { add } from "./tools/AddTool.ts"
 import { restore, versions } from "./tools/HistoryTools.ts"
+import { listTables } from "./tools/ListTablesTool.ts"
 import { search } from "./tools/SearchTool.ts"
-import { count, listTables, openRow, openTextField, query } from "./tools/ReadTools.ts"
+import { count, openRow, openTextField, query } from "./tools/ReadTools.ts"
 import {
   remember,
   rememberCode,

@@ -6,7 +6,7 @@ const callsOf = (id: string): Readonly<Record<string, object>> => {
   const table = "notes"
   const memory = { title: "a title", content: "a content", tags: ["a tag"], key: ["title"] }
   return {
-    list_tables: { include: "fields" },
+    list_tables: {},
     search: { search: "a note" },
     query: { table, filter: { n: 1 }, search: "a", sort: "n", fields: ["n"], limit: 1, includeLink: false },
     count: { table, filter: { n: 1 }, search: "a", by: "kind", sum: "n", min: "n", max: "n", avg: "n" },

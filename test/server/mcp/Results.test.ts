@@ -12,7 +12,6 @@ const memory = { title: "A title", content: "Some text" }
 /** Calls that succeed, of every tool and with every kind of answer. */
 const callsOn = (id: string, gone: string): ReadonlyArray<Call> => [
   ["list_tables", {}],
-  ["list_tables", { include: "fields" }],
   ["search", { search: "x" }],
   ["search", { search: "nowhere" }],
   ["query", { table: "t" }],

@@ -51,7 +51,6 @@ const callsOn = (table: string, id: string, gone: string, idempotencyKey: string
       (type) => [`remember_${type}`, { table, ...memory }] as const
     ),
     ["list_tables", {}],
-    ["list_tables", { include: "fields" }],
     ["search", { search: "x" }]
   ] as const
 

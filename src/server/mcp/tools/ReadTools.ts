@@ -13,7 +13,6 @@ import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
 import { Links } from "../../links/Links.ts"
 import { Rows } from "../../tables/Rows.ts"
-import { Tables, type DescribedTable, type TableEntry } from "../../tables/Tables.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { cutRow } from "../CutRow.ts"
 import { tokenBudget, withinBudget } from "../Results.ts"
@@ -152,62 +151,6 @@ export const count = tool({
     const summing = summingOf(asked)
     if (summing === undefined) return yield* rows.count(actor, table, parsed, filter)
     return yield* rows.summary(actor, table, parsed, summing, { asked: filter, fitting: withinBudget })
-  })
-})
-
-/** How many fields of each table are told. */
-const mostFields = 12
-
-/** Tables with as many of their fields as one answer holds, from the first table on. */
-const fieldsWithinBudget = (tables: ReadonlyArray<TableEntry | DescribedTable>) => {
-  const all = tables.flatMap((table) => ("fields" in table ? table.fields : []))
-  let left = withinBudget(all.map((field) => print(field))).length
-  if (left === all.length) return tables
-  return tables.map((table) => {
-    if (!("fields" in table)) return table
-    const fields = table.fields.slice(0, left)
-    left -= fields.length
-    return { ...table, fields, more_fields: table.more_fields + table.fields.length - fields.length }
-  })
-}
-
-export const listTables = tool({
-  name: "list_tables",
-  title: "List tables",
-  description:
-    "Lists the tables with their row counts, and the account's limits. Call it first to see what is remembered.",
-  hints: reads,
-  input: Schema.Struct({
-    include: Schema.optionalKey(
-      Schema.Literal("fields").annotate({
-        message: "must be fields",
-        description: "fields adds each table's fields with their types, and when it last changed."
-      })
-    )
-  }),
-  output: Schema.Struct({
-    tables: Schema.Array(
-      Schema.Struct({
-        name: Schema.String.annotate({ description: "The table's name." }),
-        rows: F.count("How many rows it has; 0 if only old versions are left."),
-        updated_at: Schema.optionalKey(
-          Schema.NullOr(Schema.String).annotate({ description: "With include: when a row was last added or changed." })
-        ),
-        fields: Schema.optionalKey(
-          Schema.Array(F.exactObject("A field's name, and types: how many rows have it, by type.")).annotate({
-            description: `With include: the fields that most rows have, at most ${mostFields}.`
-          })
-        ),
-        more_fields: Schema.optionalKey(F.count("With include: how many further fields there are."))
-      })
-    ).annotate({ description: "The tables, by name." }),
-    usage: F.exactObject("tables and storage_bytes that are used"),
-    limits: F.exactObject("tables, rows_per_table, storage_bytes, row_bytes")
-  }),
-  run: Effect.fnUntraced(function* ({ include }, actor) {
-    const tables = yield* Tables
-    const overview = yield* tables.overview(actor, include === undefined ? undefined : mostFields)
-    return JsonText.trusted(print({ ...overview, tables: fieldsWithinBudget(overview.tables) }))
   })
 })
 
