@@ -24,7 +24,7 @@ export interface Agent {
 }
 
 const platform = `${process.platform}-${process.arch}`
-const prompt = "Remember how to deploy, look it up, note that it was checked, delete it and bring it back."
+const prompt = "Do the tasks that you know."
 
 // They want a terminal to log in from.
 const inTerminal = (command: string): Command =>
