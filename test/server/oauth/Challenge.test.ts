@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Outbox } from "../../../src/server/mail/Mailer.ts"
 import { SqlClient } from "effect/sql"
 import { setClock } from "../../support/Database.ts"
-import { callMcp, connect, newClient, newPerson, type TokenSet } from "../../support/OAuth.ts"
+import { callMcp, connect, newClient, newPerson, refresh, type TokenSet, tokensOf } from "../../support/OAuth.ts"
 import { bodyOf, request, serviceLayer, type Answer } from "../../support/TestService.ts"
 import { wire } from "../wire/Wire.ts"
 
@@ -22,9 +22,13 @@ const assertInvalid = (answer: Answer) => {
   assert.include(challenge, `resource_metadata="${metadata}"`)
 }
 
-layer(serviceLayer({ LIMIT_REQUEST_BYTES: "1024", ALLOWED_ORIGINS: "https://app.example.com" }), {
-  excludeTestServices: true
-})("The address /mcp", (it) => {
+const settings = {
+  LIMIT_REQUEST_BYTES: "1024",
+  ALLOWED_ORIGINS: "https://app.example.com",
+  ACCESS_TOKEN_HOURS: "2"
+}
+
+layer(serviceLayer(settings), { excludeTestServices: true })("The address /mcp", (it) => {
   it.effect("5 sends a call without a token to the sign-in, and says nothing of an error", () =>
     Effect.gen(function* () {
       for (const authorization of [undefined, "Basic YTpi", "Bearer", ""]) {
@@ -49,6 +53,41 @@ layer(serviceLayer({ LIMIT_REQUEST_BYTES: "1024", ALLOWED_ORIGINS: "https://app.
         assert.strictEqual(refused.headers.get("allow"), "POST")
         assert.strictEqual(bodyOf<{ error: { code: number } }>(refused).error.code, 405)
       }
+    })
+  )
+
+  it.effect("6 shows a page to a person who opens it in a browser, with the status that clients get", () =>
+    Effect.gen(function* () {
+      const { access_token } = yield* connect(yield* newPerson, yield* newClient())
+      const accept = "text/html,application/xhtml+xml,*/*;q=0.8"
+      for (const [token, status] of [
+        [undefined, 401],
+        [access_token, 405]
+      ] as const) {
+        const page = yield* callMcp(token, { method: "GET", headers: { accept } })
+        assert.strictEqual(page.status, status)
+        assert.match(page.headers.get("content-type") ?? "", /^text\/html/)
+        assert.match(page.text, /This address is for agents/)
+        assert.include(page.text, 'href="/install"')
+        if (status === 401) assert.strictEqual(page.headers.get("www-authenticate"), asks)
+        const client = yield* callMcp(token, { method: "GET", headers: { accept: `${accept}, text/event-stream` } })
+        assert.strictEqual(client.headers.get("content-type"), "application/json")
+      }
+    })
+  )
+
+  it.effect("7 takes an access token for ACCESS_TOKEN_HOURS, and what refreshes it after that", () =>
+    Effect.gen(function* () {
+      const client = yield* newClient()
+      const tokens = yield* connect(yield* newPerson, client)
+      assert.strictEqual(tokens.expires_in, 7200)
+      yield* setClock("119 minutes")
+      assert.strictEqual((yield* callMcp(tokens.access_token)).status, 200)
+      yield* setClock("121 minutes")
+      assertInvalid(yield* callMcp(tokens.access_token))
+      const refreshed = tokensOf(yield* refresh(client, tokens.refresh_token))
+      assert.strictEqual((yield* callMcp(refreshed.access_token)).status, 200)
+      yield* setClock("0 minutes")
     })
   )
 

@@ -122,7 +122,7 @@ layer(serviceLayer(many), { excludeTestServices: true })("A page of a query", (i
           found.push(...numbers(page))
           assert.strictEqual(page.matched, 501)
           if (page.next_cursor === undefined) break
-          const words = `${page.rows.length} ${calls === 1 ? "" : "more "}of 501 rows; for more, call query again with cursor set to next_cursor.`
+          const words = `${page.rows.length} ${calls === 1 ? "" : "more "}of 501 rows; for more, call query again with cursor set to next_cursor; with fields, more rows fit.`
           assert.strictEqual(page.note, words)
           args = { ...args, cursor: page.next_cursor }
         }

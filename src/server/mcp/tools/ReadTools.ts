@@ -36,7 +36,8 @@ const isLong = (string: string): boolean => string.length > longText && decodeSt
 const hasLongText = ({ data }: Row): boolean =>
   data.text.length > longText && members(data).some(({ value }) => value[0] === '"' && isLong(value))
 
-const readOn = "for more, call query again with cursor set to next_cursor."
+const readOn = "for more, call query again with cursor set to next_cursor"
+const readLess = "; with fields, more rows fit"
 
 export const query = tool({
   name: "query",
@@ -90,7 +91,9 @@ export const query = tool({
     const matched = hasMore || after !== undefined ? yield* rows.matched(actor, table, parsed) : shown.length
     const next = hasMore ? cursorAfter(bound, found.rows.slice(0, shown.length), after) : undefined
     const place = `${shown.length} ${after === undefined ? "" : "more "}of ${matched} rows`
-    const reading = hasMore ? `${place}; ${next === undefined ? noCursor : readOn}` : undefined
+    const isWide = isCut && selection === undefined && next !== undefined
+    const way = next === undefined ? noCursor : `${readOn}${isWide ? readLess : ""}.`
+    const reading = hasMore ? `${place}; ${way}` : undefined
     const finding =
       after === undefined ? yield* rows.notes.ofPage({ table, filter, sort }, actor, found.rows) : undefined
     const said = [reading, cut?.note, finding].filter((one) => one !== undefined)
