@@ -91,8 +91,20 @@ export const told = (operation: ModelOperation, body: { readonly [name: string]:
       })
     }
   }
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !unknown.includes(name)))
+  const known = withoutUnknown(body)
+  if (operation.kind !== "batch" || !Array.isArray(known["results"])) return known
+  const results = known["results"] as ReadonlyArray<{ readonly [name: string]: Json }>
+  return {
+    ...known,
+    // The result of an add is the row itself.
+    results: results.map((entry) =>
+      entry["action"] === "add" ? entry : { ...entry, result: withoutUnknown(entry["result"] as typeof entry) }
+    )
+  }
 }
+
+const withoutUnknown = (body: { readonly [name: string]: Json }): { readonly [name: string]: Json } =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => !unknown.includes(name)))
 
 /** The tool that does an operation, and its arguments. */
 export const toolOf = (operation: ModelOperation): readonly [name: string, args: object] => {

@@ -49,7 +49,7 @@ layer(serviceLayer(variables), { excludeTestServices: true })("A batch", (it) =>
       assert.deepInclude(results[1]!.result["row"], { id, k: 1, a: "upserted" })
       assert.deepInclude(results[2]!.result, { created: true })
       assert.deepInclude(results[3]!.result, { updated: 1 })
-      assert.deepStrictEqual(results[4]!.result, { updated: 0, rows: [] })
+      assert.deepInclude(results[4]!.result, { updated: 0, rows: [] })
       assert.deepStrictEqual(results[5]!.result, { deleted: 1 })
       const query = bodyOf<{ rows: ReadonlyArray<unknown> }>(yield* request("GET", "/v1/notes", { key }))
       assert.deepStrictEqual(query.rows, results[3]!.result["rows"])
