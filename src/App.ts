@@ -4,6 +4,8 @@ import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql/SqlError"
 import { Api } from "./api/Api.ts"
+import { AccountDeletion } from "./server/accounts/AccountDeletion.ts"
+import { AccountHttp } from "./server/accounts/AccountHttp.ts"
 import { Accounts } from "./server/accounts/Accounts.ts"
 import { BrowserSignIns } from "./server/accounts/BrowserSignIns.ts"
 import { LocalSecret, type LocalSecretProblem } from "./server/doors/LocalSecret.ts"
@@ -95,6 +97,7 @@ export const ServicesLayer = Layer.mergeAll(
   BrowserSignIns.layer,
   Notices.layer,
   LinkEdits.layer,
+  AccountDeletion.layer,
   OAuthLayer,
   Layer.provide(McpEndpoint.layer, CallTool.layer)
 ).pipe(
@@ -118,7 +121,8 @@ export const HandlersLayer = Layer.mergeAll(
   KeysHttp,
   SignInHttp,
   LinksHttp,
-  ConnectionsHttp
+  ConnectionsHttp,
+  AccountHttp
 )
 
 /** The middleware of the contract. */

@@ -11,7 +11,7 @@ const seconds = 300_000
 
 layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
-    "P2, P10 loses and doubles nothing over kill -9 at random moments under load, 20 times or as often as there is time for",
+    "P2, P10, P41 loses and doubles nothing over kill -9 at random moments under load, 20 times or as often as there is time for",
     () =>
       Effect.gen(function* () {
         const rounds = yield* surviveEnds({ signal: "SIGKILL", rounds: 20, isOver: isBudgetSpent })
@@ -21,7 +21,7 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   )
 
   it.effect(
-    "P2, P10 loses and doubles nothing over kill -9 beside a database that lives on",
+    "P2, P10, P41 loses and doubles nothing over kill -9 beside a database that lives on",
     () =>
       Effect.gen(function* () {
         const databaseUrl = yield* emptyDatabase

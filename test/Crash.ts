@@ -9,6 +9,11 @@ const writers = 8
 const end = (pid: number, signal: NodeJS.Signals) =>
   Effect.sync(() => process.kill(pid, signal)).pipe(Effect.andThen(waitUntil(() => !runs(pid), patience)))
 
+interface ChangePage {
+  readonly changes: ReadonlyArray<{ readonly change: number; readonly row_id: string }>
+  readonly next_cursor?: string
+}
+
 interface Ends {
   readonly signal: "SIGKILL" | "SIGTERM"
   readonly rounds: number
@@ -19,7 +24,7 @@ interface Ends {
 
 /**
  * Ends a service under load `rounds` times or until it is over, but once at least, starts it again each time, and looks
- * whether all that was acknowledged is there once. In the first of every four rounds in which it is killed, the server of
+ * whether all that was acknowledged is there once, and once in the log of changes. In the first of every four rounds in which it is killed, the server of
  * its own database is killed before it. Gives the rounds.
  */
 export const surviveEnds = ({ databaseUrl, isOver = Effect.succeed(false), rounds, signal }: Ends) =>
@@ -31,6 +36,22 @@ export const surviveEnds = ({ databaseUrl, isOver = Effect.succeed(false), round
     const key = yield* signUp(service.url)
     const expected: Array<number> = []
     let next = 0
+    /** The rows that the log of changes told of, read on from `since` each time. */
+    const told: Array<string> = []
+    let since = 0
+
+    const readChanges = Effect.gen(function* () {
+      for (let cursor = ""; ;) {
+        const { text } = yield* call(`${service.url}/v1/_changes?since=${since}&limit=7${cursor}`, { key })
+        const page = JSON.parse(text) as ChangePage
+        told.push(...page.changes.map(({ row_id }) => row_id))
+        if (page.next_cursor === undefined) {
+          since = page.changes.at(-1)?.change ?? since
+          return
+        }
+        cursor = `&cursor=${page.next_cursor}`
+      }
+    })
 
     const add = (n: number) =>
       call(`${service.url}/v1/notes`, {
@@ -83,6 +104,14 @@ export const surviveEnds = ({ databaseUrl, isOver = Effect.succeed(false), round
       assert.deepStrictEqual(
         yield* numbersIn(service.url, "notes", key),
         expected.toSorted((a, b) => a - b)
+      )
+      yield* readChanges
+      const { text } = yield* call(`${service.url}/v1/_export`, { key })
+      const { tables } = JSON.parse(text) as { tables: { notes: ReadonlyArray<{ id: string }> } }
+      assert.deepStrictEqual(
+        told,
+        tables.notes.map(({ id }) => id),
+        "the log of changes"
       )
     }
     return round

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs"
 const folder = new URL(".", import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, folder), "utf8")
 
-const numbers = [...Array.from({ length: 40 }, (_, index) => index + 1), 41, 43, 44, 45, 46]
+const numbers = [...Array.from({ length: 40 }, (_, index) => index + 1), 41, 42, 43, 44, 45, 46]
 const promises = numbers
   .map((number) => `P${number}`)
   .flatMap((name) => (name === "P15" || name === "P29" ? [name, `${name}b`] : [name]))

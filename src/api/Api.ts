@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { fillLimits, maxQueryLimit, type Limits } from "../domain/Limits.ts"
+import { AccountApi } from "./AccountApi.ts"
 import { ChangesApi } from "./ChangesApi.ts"
 import { ConnectionsApi } from "./ConnectionsApi.ts"
 import { KeysApi } from "./KeysApi.ts"
@@ -72,7 +73,7 @@ const renameEncoded = (value: unknown): unknown => {
 
 /** The REST interface: handlers, the OpenAPI document and the client derive from it. */
 export class Api extends HttpApi.make("agent-memory")
-  .add(SignInApi, TablesApi, KeysApi, ChangesApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi)
+  .add(SignInApi, TablesApi, KeysApi, ChangesApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi, AccountApi)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotateMerge(

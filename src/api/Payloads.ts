@@ -314,14 +314,18 @@ export const SearchWords = Schema.String.annotate({
 /** Words to search for, beside a filter. */
 export const search = Schema.optionalKey(SearchWords)
 
-const DryRun = Schema.Literals(["true", "false"])
-  .annotate({ message: "must be true or false", description: "`true` returns what would happen, and changes nothing." })
-  .pipe(
-    Schema.decodeTo(Schema.Boolean, {
-      decode: SchemaGetter.transform((text) => text === "true"),
-      encode: SchemaGetter.transform((value) => (value ? ("true" as const) : ("false" as const)))
-    })
-  )
+/** `true` or `false` in a query string. */
+export const flag = (description: string) =>
+  Schema.Literals(["true", "false"])
+    .annotate({ message: "must be true or false", description })
+    .pipe(
+      Schema.decodeTo(Schema.Boolean, {
+        decode: SchemaGetter.transform((text) => text === "true"),
+        encode: SchemaGetter.transform((value) => (value ? ("true" as const) : ("false" as const)))
+      })
+    )
 
 /** `dry_run` in a query string. */
-export const dryRunQuery = { dry_run: Schema.optionalKey(DryRun) }
+export const dryRunQuery = {
+  dry_run: Schema.optionalKey(flag("`true` returns what would happen, and changes nothing."))
+}

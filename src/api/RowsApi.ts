@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { defaultQueryLimit, maxKeyNames } from "../domain/Limits.ts"
 import { bounded } from "../domain/ExactJson.ts"
+import { Timestamp } from "../domain/Account.ts"
 import * as P from "../domain/Problem.ts"
 import { SortName } from "../domain/Query.ts"
 import {
@@ -15,8 +16,10 @@ import {
 import { Authentication, BodySize, CallClass, Problems, RequestBody, withStatus } from "./Middleware.ts"
 import {
   CountAnswer,
+  dryRunQuery,
   FilterObject,
   filterQuery,
+  flag,
   FoundRow,
   search,
   idempotencyHeaders,
@@ -68,8 +71,42 @@ const UpdateWhereRequest = Schema.Struct({
   ...guardFieldsOfMany
 })
 const UpdateWhereAnswer = Schema.Struct({ updated: Schema.Natural, rows: Schema.Array(Row), ...noteFields })
-const DeleteRequest = Schema.Struct({ filter: Schema.optionalKey(FilterObject), search, ...guardFieldsOfMany })
-const DeleteAnswer = Schema.Struct({ deleted: Schema.Natural, ...noteFields })
+const allOfTable = "`true`, without a filter: all rows of the table."
+const forGood =
+  "`true`: the rows go for good, with all their versions, and so do deleted rows that match as they last were. Nothing " +
+  "of them can be restored."
+const DeleteRequest = Schema.Struct({
+  filter: Schema.optionalKey(FilterObject),
+  search,
+  all: Schema.optionalKey(Schema.Boolean.annotate({ description: allOfTable })),
+  forever: Schema.optionalKey(Schema.Boolean.annotate({ description: forGood })),
+  ...guardFieldsOfMany
+})
+const DeleteAnswer = Schema.Struct({
+  deleted: Schema.Natural.annotate({ description: "How many rows there were, and are no more." }),
+  forgotten: Schema.optionalKey(
+    Schema.Natural.annotate({
+      description: "With `forever`: how many rows are gone for good, those included that had been deleted before."
+    })
+  ),
+  ids: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({
+      description: "The ids of these rows, at most 500; `GET /v1/_changes` has them all. Absent if there are none."
+    })
+  ),
+  has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "`true` if `ids` does not have them all." })),
+  restorable_until: Schema.optionalKey(
+    Schema.NullOr(Timestamp).annotate({
+      description: "Until when the rows can be restored; null with `forever`, as they can't. Absent if there are none."
+    })
+  ),
+  change: Schema.optionalKey(
+    Schema.Int.annotate({
+      description: "The number of this write: `POST /v1/_undo` takes it back. Absent if nothing was deleted."
+    })
+  ),
+  ...noteFields
+})
 export const RestoreRequest = Schema.Struct({
   id: Schema.String,
   version: Schema.Number.check(
@@ -170,7 +207,13 @@ export class RowsApi extends HttpApiGroup.make("rows")
     HttpApiEndpoint.delete("delete", "/:table", {
       params: tableParams,
       headers: guardedHeaders,
-      query: { ...filterQuery, search },
+      query: {
+        ...filterQuery,
+        search,
+        all: Schema.optionalKey(flag(allOfTable)),
+        forever: Schema.optionalKey(flag(forGood)),
+        ...dryRunQuery
+      },
       payload: jsonBody(DeleteRequest, { whenEmpty: "{}" }),
       success: jsonBody(DeleteAnswer),
       error: [...write400, P.FilterRequired, P.EditConflict]
@@ -180,9 +223,12 @@ export class RowsApi extends HttpApiGroup.make("rows")
       .annotateMerge(
         operation(
           "Delete rows",
-          "Archives and deletes every row that matches a non-empty filter, or a search. They are in the body, or in the " +
-            "query string if a proxy drops bodies; a guard is then in `If-Match`. With `search`, the filter can be `{}`. " +
-            "Use it only if removal is clearly requested."
+          "Archives and deletes every row that matches a non-empty filter, or a search, beside which the filter can be " +
+            "`{}`; or with `all` all rows of the table. The response says until when they can be restored. With `forever` " +
+            "they are removed for good instead, with all their versions: also rows that had been deleted before. Links to " +
+            "them end, and responses kept for idempotency keys of the table lose their text; the list of changes keeps " +
+            "their ids. `dry_run=true` tells what would be deleted: try it first. If a proxy drops bodies, send the members " +
+            "as parameters, and a guard in `If-Match`. Use it only if removal is clearly requested."
         )
       ),
     HttpApiEndpoint.post("upsert", "/:table/upsert", {

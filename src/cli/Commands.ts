@@ -3,6 +3,7 @@ import { Cause, Console, Effect, Exit, Layer, Logger } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import packageJson from "../../package.json" with { type: "json" }
 import { doctorCommand } from "./Doctor.ts"
+import { deleteCommand } from "./Deletes.ts"
 import { keysCommand, migrateCommand } from "./DatabaseCommands.ts"
 import { countCommand, queryCommand, searchCommand } from "./Queries.ts"
 import { changesCommand, undoCommand } from "./History.ts"
@@ -31,7 +32,8 @@ const root = Command.make("agent-memory").pipe(
     countCommand,
     searchCommand,
     changesCommand,
-    undoCommand
+    undoCommand,
+    deleteCommand
   ])
 )
 

@@ -15,6 +15,7 @@ import type {
   DeletedQuery,
   Fields,
   Filter,
+  Forgotten,
   Found,
   ImportAnswer,
   Include,
@@ -85,6 +86,11 @@ export interface AgentMemory {
    * `changed_since`. With `dryRun` it resolves to what it would do.
    */
   readonly undo: (change: number, options?: ImportOptions) => Promise<UndoAnswer>
+  /**
+   * Deletes the account with everything that it holds, for good. Its e-mail address confirms that it is meant. A try whose
+   * answer was lost may have done it: then this rejects with `unauthenticated`, as the key is gone with the account.
+   */
+  readonly deleteAccount: (email: string, options?: CallOptions) => Promise<void>
   readonly links: Links
   readonly keys: Keys
   readonly connections: Connections
@@ -162,10 +168,15 @@ export interface TableClient<Row, Read = Row> {
   /** The same for the one row that matches a non-empty filter, a search or both, or for all that match with `allowMultiple`. */
   readonly updateWhere: (update: UpdateWhere<Row>, options?: WriteOptions) => Promise<UpdateWhereAnswer<Stored<Read>>>
   /**
-   * Deletes every row that matches a non-empty filter, or a `search`, beside which the filter may be empty, archiving each.
-   * Resolves to how many there were.
+   * Deletes every row that matches a non-empty filter, or a `search`, beside which the filter may be empty, or all rows of the
+   * table, archiving each. Resolves to how many there were.
    */
-  readonly delete: (filter: Filter<Row>, options?: DeleteOptions) => Promise<number>
+  readonly delete: (rows: Filter<Row> | "all", options?: DeleteOptions) => Promise<number>
+  /**
+   * Deletes rows for good, with all their versions: those that `delete` would delete, and also rows that had been deleted
+   * before and match as they last were. Nothing of them can be restored. Try `dryRun` first.
+   */
+  readonly forget: (rows: Filter<Row> | "all", options?: DeleteOptions) => Promise<Forgotten>
   /**
    * Carries out 1 to 100 operations, all or none; it counts as one write. Resolves to the result of each, in order, as
    * the method of its name gives it: `const [task, gone] = await tasks.batch((b) => [b.add(row), b.delete({ old: true })])`.

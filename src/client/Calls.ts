@@ -6,7 +6,7 @@ import { AgentMemoryError, type FieldIssue } from "./AgentMemoryError.ts"
 import { operations, shapes, type OperationName } from "./ContractOperations.ts"
 import { exactChanges, guardHeaders, type SentChanges } from "./ExactChanges.ts"
 import { filterOf, jsonOf, type ReadRow } from "./ExactRows.ts"
-import type { WriteOptions } from "./Options.ts"
+import type { DeleteOptions, WriteOptions } from "./Options.ts"
 import type { Steps } from "./Retries.ts"
 import { summaryOf, type ExactSummary } from "./Summaries.ts"
 import type {
@@ -16,6 +16,7 @@ import type {
   BatchOperation,
   DeletedPage,
   Filter,
+  Forgotten,
   KeyPage,
   KeyQuery,
   QueryAnswer,
@@ -92,6 +93,9 @@ export const accountCalls = (call: Call, readRow: ReadRow): InSteps<Omit<AgentMe
     undo: (change, options) =>
       call("changes.undo", { query: options?.dryRun === true ? { dry_run: true } : {}, body: { change } }, options),
     changes: (query = {}, options) => call("changes.list", { query: defined(query) }, options),
+    *deleteAccount(email, options) {
+      yield* call("account.delete", { body: { email } }, options)
+    },
     links: {
       row: ({ id, table }, options) => call("links.row", { body: { table, id } }, options),
       textField: ({ field, id, table }, options) => call("links.textField", { body: { table, id, field } }, options),
@@ -162,6 +166,24 @@ export const tableCalls = (
     }
   }
 
+  type Removed = Omit<Forgotten, "ids"> & { readonly ids?: Forgotten["ids"]; readonly restorable_until?: unknown }
+  function* remove(rows: Filter | "all", isForever: boolean, options: DeleteOptions = {}): Steps<Removed> {
+    const exact = rows === "all" ? undefined : filterOf(rows)
+    const keyed = { ...options, idempotencyKey: options.idempotencyKey ?? newIdempotencyKey() }
+    // In a header, as a proxy that drops the body must not drop the guard.
+    const headers = guardHeaders(options.ifUpdatedAt)
+    const all = rows === "all" ? true : undefined
+    const flags = defined({ search: options.search, all, forever: isForever ? true : undefined })
+    const query = options.dryRun === true ? { dry_run: true } : {}
+    const send = (sent: Sent) => inTable<Removed>("rows.delete", { headers, ...sent }, keyed)
+    try {
+      return yield* send({ query, body: { ...(exact && { filter: exact }), ...flags } })
+    } catch (error) {
+      if (!lostItsBody(error, exact?.text ?? "")) throw error
+      return yield* send({ query: { ...query, ...(exact && { filter: exact.text }), ...flags }, body: {} })
+    }
+  }
+
   return {
     name,
     *add(row, options) {
@@ -190,18 +212,10 @@ export const tableCalls = (
       const body = defined({ filter: filterOf(filter), ...exactChanges(changes), allowMultiple })
       return yield* readUpdate(yield* inTable("rows.updateWhere", { body }, options))
     },
-    *delete(filter, options) {
-      const exact = filterOf(filter)
-      const keyed = { ...options, idempotencyKey: options?.idempotencyKey ?? newIdempotencyKey() }
-      // In a header, as a proxy that drops the body must not drop the guard.
-      const headers = guardHeaders(options?.ifUpdatedAt)
-      const send = (sent: Sent) => memberOf<number>(inTable("rows.delete", sent, keyed), "deleted")
-      try {
-        return yield* send({ headers, query: {}, body: defined({ filter: exact, search: options?.search }) })
-      } catch (error) {
-        if (!lostItsBody(error, exact.text)) throw error
-        return yield* send({ headers, query: defined({ filter: exact.text, search: options?.search }), body: {} })
-      }
+    delete: (rows, options) => memberOf(remove(rows, false, options), "deleted"),
+    *forget(rows, options) {
+      const { ids = [], restorable_until: _none, ...told } = yield* remove(rows, true, options)
+      return { ...told, ids }
     },
     *batch(build, options) {
       const sent: Array<object> = []

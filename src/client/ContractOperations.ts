@@ -118,7 +118,8 @@ export const operations = {
     path: "/v1/_connections/:id",
     repeat: "safe",
     response: [shapes.plain, "revoked"]
-  }
+  },
+  "account.delete": { method: "DELETE", path: "/v1/_account", repeat: "safe", response: [shapes.plain, "deleted"] }
 } as const satisfies Contract
 
 export type OperationName = keyof typeof operations

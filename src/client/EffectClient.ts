@@ -93,6 +93,8 @@ export class AgentMemory extends Context.Service<
       change: number,
       options?: IdempotencyOptions & { readonly dryRun?: boolean | undefined }
     ) => Effect.Effect<UndoAnswer, FailureOf<"changes", "undo">>
+    /** As with the Promise client: deletes the account with everything that it holds, for good. */
+    readonly deleteAccount: (email: string) => Effect.Effect<void, FailureOf<"account", "delete">>
     readonly links: {
       readonly row: (link: RowLink) => Effect.Effect<CreatedLink, FailureOf<"links", "row">>
       readonly textField: (link: TextFieldLink) => Effect.Effect<CreatedLink, FailureOf<"links", "textField">>

@@ -49,7 +49,10 @@ export interface WriteOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
-export interface DeleteOptions extends WriteOptions, Guarded, Search {}
+export interface DeleteOptions extends WriteOptions, Guarded, Search {
+  /** Resolves to what would be deleted, and changes nothing. */
+  readonly dryRun?: boolean | undefined
+}
 
 export interface ImportOptions extends WriteOptions {
   /** Resolves to what would be imported, and changes nothing. */

@@ -9,6 +9,7 @@ import type {
   DeletedQuery,
   Fields,
   Filter,
+  Forgotten,
   Found,
   Guarded,
   Query,
@@ -29,6 +30,11 @@ import type {
 export interface IdempotencyOptions {
   /** As with the Promise client: without it each run of the effect makes a key of its own, which its tries share. */
   readonly idempotencyKey?: string | undefined
+}
+
+interface DryRun {
+  /** Gives what would be deleted, and changes nothing. */
+  readonly dryRun?: boolean | undefined
 }
 
 /**
@@ -59,9 +65,13 @@ export interface TableService<Row, Encoded = Row> {
     options?: IdempotencyOptions
   ) => Effect.Effect<UpdateWhereAnswer<Stored<Row>>, FailureOf<"rows", "updateWhere"> | InvalidRow>
   readonly delete: (
-    filter: Filter<Encoded>,
-    options?: IdempotencyOptions & Guarded & Search
+    rows: Filter<Encoded> | "all",
+    options?: IdempotencyOptions & Guarded & Search & DryRun
   ) => Effect.Effect<number, FailureOf<"rows", "delete">>
+  readonly forget: (
+    rows: Filter<Encoded> | "all",
+    options?: IdempotencyOptions & Guarded & Search & DryRun
+  ) => Effect.Effect<Forgotten, FailureOf<"rows", "delete">>
   readonly batch: <const Operations extends ReadonlyArray<BatchOperation<unknown>>>(
     build: (batch: Batch<Encoded, Row, Row>) => Operations,
     options?: IdempotencyOptions

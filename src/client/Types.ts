@@ -269,6 +269,21 @@ export interface ChangePage {
   readonly next_cursor?: string
 }
 
+/** What was deleted for good, or would be. */
+export interface Forgotten {
+  /** How many rows there were, and are no more. */
+  readonly deleted: number
+  /** How many rows are gone for good, those included that had been deleted before. */
+  readonly forgotten: number
+  /** The ids of these rows, at most 500; `has_more` is true if there are others. */
+  readonly ids: ReadonlyArray<string>
+  readonly has_more?: boolean
+  /** The number of this write; absent in a dry run, and if there was nothing to delete. */
+  readonly change?: number
+  /** Why nothing may have matched. */
+  readonly note?: string
+}
+
 /** Which deleted rows to list. */
 export interface DeletedQuery {
   /** 1 to 1000; 100 by default. */

@@ -39,7 +39,7 @@ export const Email = Schema.String.check(
 export type Email = typeof Email.Type
 
 /** {@link Email} as people type it. */
-const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@example.com"] }).pipe(
+export const EmailInput = Schema.String.annotate({ format: "email", examples: ["ada@example.com"] }).pipe(
   Schema.decodeTo(Email, {
     decode: SchemaGetter.transform(normalizeEmail),
     encode: SchemaGetter.passthrough()

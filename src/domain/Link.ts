@@ -35,6 +35,10 @@ export type CreatedLink = typeof CreatedLink.Type
 /** A target as it is kept. */
 export const targetText = (target: LinkTarget): string => print(target)
 
+/** What the kept targets of links to a row and to its fields have in common, behind their kind. */
+export const linkedPlace = ({ id, table }: { readonly table: string; readonly id: string }): string =>
+  `"table":"${table}","id":"${id}"`
+
 /** Reads {@link targetText}. */
 export const targetOf = (text: string): LinkTarget => {
   const members = new Map([["filter", { kind: "text" } as const]])

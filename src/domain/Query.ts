@@ -173,7 +173,7 @@ export const filterOf = (fields: ReadonlyArray<Member>): Filter => {
 }
 
 /** The filter of every row. */
-const noFields = filterOf([])
+export const noFields = filterOf([])
 
 /** Whether a filter asks for more than equal fields. */
 export const hasConditions = ({ conditions, words }: Filter): boolean => conditions.length > 0 || words.length > 0

@@ -15,7 +15,30 @@ const patience = 120_000
 layer(Running.layer.pipe(Layer.provideMerge(DatabaseLayer)), {
   excludeTestServices: true,
   timeout: "60 seconds"
-})("query, count and search", (it) => {
+})("query, count, search and delete", (it) => {
+  it.effect(
+    "delete what is asked for, and say what can be restored until when",
+    () =>
+      Effect.gen(function* () {
+        const { variables } = yield* given("deletes", notes)
+        const said = (...args: ReadonlyArray<string>) => agentMemory(["delete", "notes", ...args], { variables })
+        const unclear = yield* said("--forever")
+        assert.deepStrictEqual([unclear.code, unclear.out], [1, ""])
+        assert.include(unclear.errors, "--filter with a JSON object, or --all")
+        const one = yield* said("--filter", '{"n":3}')
+        assert.match(one.errors, /^Deleted 1 row\. Until 20\d\d-[^ ]+ this can be undone: agent-memory undo \d+\n$/)
+        const dry = yield* said("--all", "--forever", "--dry-run")
+        assert.strictEqual(dry.errors, "Would delete 3 rows for good. Nothing was changed.\n")
+        const all = yield* said("--all", "--forever")
+        assert.strictEqual(all.errors, "Deleted 3 rows for good. They can't be restored.\n")
+        assert.strictEqual(all.out, dry.out)
+        assert.include(all.out, one.out)
+        const { out } = yield* agentMemory(["count", "notes"], { variables })
+        assert.strictEqual(out, '{"count":0}\n')
+      }),
+    patience
+  )
+
   it.effect(
     "print what the service answers, byte by byte, and go on behind a page",
     () =>

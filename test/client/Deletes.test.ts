@@ -45,6 +45,28 @@ layer(serviceLayer())("A delete", (it) => {
     )
   )
 
+  it.effect("of all rows, or for good, says so behind such a proxy too", () =>
+    withClient((memory, { apiKey, baseUrl }) =>
+      withFaults(
+        { faults: [{ kind: "strip body" }, { kind: "none" }, { kind: "strip body" }], target: baseUrl },
+        async (url, seen) => {
+          const tasks = memory.table("tasks")
+          const { id } = await tasks.add({ n: 1 })
+          const behind = createClient({ apiKey, baseUrl: url }).table("tasks")
+          assert.strictEqual(await tasks.delete("all", { dryRun: true }), 1)
+          assert.strictEqual(await behind.delete("all"), 1)
+          const expected = { deleted: 0, forgotten: 1, ids: [id] }
+          assert.deepStrictEqual(await tasks.forget({ n: 1 }, { dryRun: true }), expected)
+          const { change, ...forgotten } = await behind.forget({ n: 1 })
+          assert.deepStrictEqual(forgotten, expected)
+          assert.strictEqual(change, 3)
+          assert.lengthOf(seen, 4)
+          assert.deepStrictEqual((await tasks.deleted()).versions, [])
+        }
+      )
+    )
+  )
+
   const otherRefusals: ReadonlyArray<readonly [what: string, fault: Fault, code: string]> = [
     ["a proxy's", { ...gateway, status: 400 }, "invalid_response"],
     ["one for what the filter holds", refusal([{ path: "/filter", message: "must be an object" }]), "invalid_request"],

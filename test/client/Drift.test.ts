@@ -9,6 +9,7 @@ import type {
   CreatedApiKey,
   CreatedLink,
   DeletedPage,
+  Forgotten,
   DeletedQuery,
   FieldIssue,
   ImportAnswer,
@@ -77,7 +78,7 @@ type Answers = Agreement<
     [Answer<"rows.add">, Row],
     [Answer<"rows.query">, QueryAnswer<Row>],
     [Members<Answer<"rows.count">>, Members<Summary>],
-    [Answer<"rows.delete">, { readonly deleted: number; readonly note?: string }],
+    [Omit<Answer<"rows.delete">, "restorable_until">, Pick<Forgotten, "deleted"> & Partial<Omit<Forgotten, "deleted">>],
     [Answer<"rows.upsert">, UpsertAnswer<Row>],
     [Answer<"rows.updateRow">, { readonly row: Row; readonly note?: string }],
     [Answer<"rows.updateWhere">, UpdateWhereAnswer<Row>],
@@ -98,7 +99,8 @@ type Answers = Agreement<
     [Answer<"links.textField">, CreatedLink],
     [Answer<"links.query">, CreatedLink],
     [Answer<"connections.list">, { readonly connections: ReadonlyArray<Connection> }],
-    [Answer<"connections.revoke">, { readonly revoked: number }]
+    [Answer<"connections.revoke">, { readonly revoked: number }],
+    [Answer<"account.delete">, { readonly account_id: string; readonly deleted: true }]
   ]
 >
 
@@ -110,6 +112,16 @@ type Body<Name extends ContractOperation["name"]> = Members<OperationOf<Name>["b
 type Requests = Agreement<
   [
     [Members<OperationOf<"rows.query">["query"]>, Members<Query>],
+    [
+      Members<OperationOf<"rows.delete">["query"]>,
+      {
+        readonly filter?: true
+        readonly search?: true
+        readonly all?: true
+        readonly forever?: true
+        readonly dry_run?: true
+      }
+    ],
     [Members<OperationOf<"rows.count">["query"]>, Members<Summarize>],
     [Body<"rows.upsert">, Members<Upsert>],
     [Body<"rows.updateRow">, Members<UpdateRow>],
@@ -120,6 +132,7 @@ type Requests = Agreement<
     [Body<"links.query">, Members<QueryLink>],
     [Members<OperationOf<"keys.list">["query"]>, Members<KeyQuery>],
     [Body<"keys.create">, { readonly name: true }],
+    [Body<"account.delete">, { readonly email: true }],
     [Body<"auth.magicLink">, { readonly email: true }],
     [Body<"auth.verify">, { readonly token: true }],
     [Members<OperationOf<"tables.list">["query"]>, Members<Include>],

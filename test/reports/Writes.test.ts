@@ -50,7 +50,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Writes that other stores g
           return
         }
         assert.strictEqual(jsonOf(changed)["updated"], 1)
-        assert.strictEqual(deleted.text, '{"deleted":1}')
+        assert.include(deleted.text, '{"deleted":1,')
       })
     )
   }
@@ -139,9 +139,9 @@ layer(serviceLayer(), { excludeTestServices: true })("Writes that other stores g
       assert.strictEqual(yield* countOf(key, "t"), 5)
 
       const deleted = yield* wire("DELETE", `/v1/t${search({ filter: '{"s":"x"}' })}`, { key })
-      assert.strictEqual(deleted.text, '{"deleted":2}')
+      assert.include(deleted.text, '{"deleted":2,')
       const inBody = yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"s":"y"}}' })
-      assert.strictEqual(inBody.text, '{"deleted":1}')
+      assert.include(inBody.text, '{"deleted":1,')
       assert.deepStrictEqual((yield* rowsOf(key, "t")).map(ownFields), [{ s: 1 }, {}])
       assert.lengthOf(yield* versionsOf(key, "t", x!.id), 1)
       assert.strictEqual(yield* countOf(key, "other"), 5)
@@ -169,7 +169,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Writes that other stores g
       assert.strictEqual(new Set(updated.rows.map((row) => row.id)).size, 1000)
 
       const remove = wire("DELETE", "/v1/t", { key, body: '{"filter":{"g":1}}' })
-      assert.strictEqual((yield* remove).text, '{"deleted":1000}')
+      assert.include((yield* remove).text, '{"deleted":1000,')
       assert.strictEqual(yield* countOf(key, "t"), 0)
       assert.strictEqual((yield* remove).text, '{"deleted":0}')
       for (const row of rows.filter((_, n) => n % 100 === 99 || n === 0)) {

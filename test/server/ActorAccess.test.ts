@@ -4,6 +4,8 @@ import { readdirSync, readFileSync } from "node:fs"
 import { fullAccess, type Actor, type Reach } from "../../src/domain/Actor.ts"
 import { parseFilter, parseWords } from "../../src/domain/Query.ts"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
+import { Email } from "../../src/domain/Account.ts"
+import { AccountDeletion } from "../../src/server/accounts/AccountDeletion.ts"
 import { Changes } from "../../src/server/changes/Changes.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
 import { Links } from "../../src/server/links/Links.ts"
@@ -27,12 +29,15 @@ const services = Effect.gen(function* () {
     Search: yield* Search,
     Tables: yield* Tables,
     Versions: yield* Versions,
-    Changes: yield* Changes
+    Changes: yield* Changes,
+    AccountDeletion: yield* AccountDeletion
   }
 })
 
 /** The methods that nobody acts in, and why. */
 const withoutActor: Readonly<Record<string, string>> = {
+  "AccountDeletion.resume": "background work ends what was begun",
+  "AccountDeletion.forgetGone": "background work frees memory",
   "Keys.issue": "a sign-in makes the first key",
   "Keys.prune": "a sweep removes what has expired",
   "Links.open": "whoever has the token opens it",
@@ -92,7 +97,8 @@ const makeMethods = Effect.gen(function* () {
     Search: search,
     Tables: tables,
     Versions: versions,
-    Changes: changes
+    Changes: changes,
+    AccountDeletion: deletion
   } = yield* services
   const every = { filter: undefined, sort: undefined, limit: 100 }
   const methods: Readonly<Record<string, Method>> = {
@@ -168,6 +174,9 @@ const makeMethods = Effect.gen(function* () {
     "Writes.undo": changingAll((actor) => writes.undo(actor, {}, 1_000_000)),
     "Writes.import": changing((actor, { table }) =>
       writes.import(actor, {}, { [table]: [json(backupRow(table.length + 50, '"i":1'))] })
+    ),
+    "AccountDeletion.deleteAccount": changingAll((actor) =>
+      deletion.deleteAccount(actor, Email.make("nobody@example.com"))
     ),
     "Keys.list": readingAll((actor) => keys.list(actor)),
     "Keys.create": changingAll((actor) => keys.create(actor, "made")),
@@ -298,7 +307,15 @@ layer(serviceLayer(), { excludeTestServices: true, timeout: "60 seconds" })("Act
       const methods = yield* makeMethods
       const { now } = yield* actorNow((yield* newAccount).accountId)
       const [owner, other] = [yield* accountWith(tableNames, now), yield* accountWith([notes], now)]
-      const blind = ["Keys.create", "Keys.list", "Keys.revoke", "Links.toQuery", "Writes.import", "Writes.undo"]
+      const blind = [
+        "AccountDeletion.deleteAccount",
+        "Keys.create",
+        "Keys.list",
+        "Keys.revoke",
+        "Links.toQuery",
+        "Writes.import",
+        "Writes.undo"
+      ]
       const place = { table: secret, id: liveId(secret) }
       for (const [name, { calls }] of Object.entries(methods)) {
         const differs = yield* Effect.forEach(calls, (call) =>

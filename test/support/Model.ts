@@ -1,4 +1,5 @@
 import { checkWrite } from "./ModelChecks.ts"
+import { emptyLog, endWrite, touch, type ModelChange, type ModelLog } from "./ModelLog.ts"
 import { exportOf, tablesOf, usageOf } from "./ModelReads.ts"
 import { at, Refusal } from "./ModelRefusal.ts"
 import {
@@ -26,12 +27,17 @@ interface State {
   rows: Array<ModelRow>
   ids: number
   times: number
-  kept: Map<string, { readonly request: string; readonly answer: Json }>
+  /** An answer with rows that were deleted for good is no longer known. */
+  kept: Map<string, { readonly request: string; readonly answer: Json | undefined }>
+  log: ModelLog
+  isClosed: boolean
 }
+
+const withoutRows = ["delete"]
 
 /** The service's semantics written down a second time, as plainly as they go: a whole copy of the state is the undo. */
 export class Model {
-  private state: State = { rows: [], ids: 0, times: 0, kept: new Map() }
+  private state: State = { rows: [], ids: 0, times: 0, kept: new Map(), log: emptyLog(), isClosed: false }
   private readonly limits: ModelLimits
 
   constructor(limits: ModelLimits) {
@@ -50,10 +56,18 @@ export class Model {
     return this.state.rows
   }
 
+  /** The numbers of the last writes. */
+  get changes(): ReadonlyArray<number> {
+    return [...new Set(this.state.log.changes.map(({ change }) => change))].slice(-8)
+  }
+
   run(operation: ModelOperation): ModelAnswer {
     const before = structuredClone(this.state)
     try {
-      return this.answer(operation)
+      if (this.state.isClosed) throw new Refusal("unauthenticated")
+      const answer = this.answer(operation)
+      endWrite(this.state.log, (place) => this.row(place))
+      return answer
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       this.state = before
@@ -103,6 +117,13 @@ export class Model {
         const { tables } = operation
         return { body: this.limited(Object.keys(tables), () => this.bring(tables)), replayed: false }
       }
+      case "undo":
+        return this.once("undo", { ...operation, table: "" }, String(operation.change), () =>
+          this.undo(operation.change)
+        )
+      case "close":
+        this.state.isClosed = true
+        return { body: { deleted: true }, replayed: false }
       case "export":
         return { body: exportOf(this.state.rows), replayed: false }
       case "usage":
@@ -140,7 +161,7 @@ export class Model {
       this.state.kept.set(scope, { request, answer: body })
       return { body, replayed: false }
     }
-    if (kept.request !== request) throw new Refusal("idempotency_key_reused")
+    if (kept.request !== request || kept.answer === undefined) throw new Refusal("idempotency_key_reused")
     return { body: kept.answer, replayed: true }
   }
 
@@ -185,11 +206,9 @@ export class Model {
         return { updated: found.length, rows: found.map(([row]) => this.patch(row, write.patch)) }
       }
       case "delete": {
-        const found = this.find(table, write.filter)
-        for (const [row] of found) {
-          this.archive(row, "delete")
-          row.own = undefined
-        }
+        const found = this.find(table, write.filter).map(([row]) => row)
+        if (write.forever === true) return this.forget(table, write.filter, found)
+        for (const row of found) this.remove(row)
         return { deleted: found.length }
       }
       case "restore": {
@@ -199,6 +218,56 @@ export class Model {
         return { row: this.replace(row, withoutSystem(version.row), "restore") }
       }
     }
+  }
+
+  /** Rows go with their versions, also those that were deleted before; what is kept of the table's answers goes, too. */
+  private forget(table: string, filter: Fields, found: ReadonlyArray<ModelRow>): Json {
+    const deleted = this.state.rows.filter(
+      (row) => row.table === table && row.own === undefined && matches(row.versions[0]!.row, filter)
+    )
+    const gone = [...found, ...deleted]
+    for (const row of gone) touch(this.state.log, { table, id: row.id, version: 0 })
+    this.state.rows = this.state.rows.filter((row) => !gone.includes(row))
+    if (gone.length > 0) {
+      for (const [scope, { request }] of this.state.kept) {
+        const [action = "", ofTable] = scope.split(" ")
+        if (ofTable === table && !withoutRows.includes(action)) {
+          this.state.kept.set(scope, { request, answer: undefined })
+        }
+      }
+    }
+    return { deleted: found.length, forgotten: gone.length }
+  }
+
+  /** Takes back a whole write, if none of its rows has changed since. */
+  private undo(change: number): Json {
+    const changes = this.state.log.changes.filter((one) => one.change === change)
+    if (changes.length === 0) throw new Refusal("change_not_found")
+    const isChanged = (one: ModelChange): boolean => {
+      const row = this.row(one)
+      if (row === undefined) return !one.isDelete
+      return (row.own !== undefined) === one.isDelete || row.change !== change
+    }
+    const changed = changes.filter(isChanged).length
+    if (changed > 0) throw new Refusal("changed_since", undefined, changed)
+    return this.limited(
+      changes.map(({ table }) => table),
+      () => ({ undone: change, rows: changes.flatMap((one) => this.undoRow(one)) })
+    )
+  }
+
+  private undoRow({ id, isDelete, table, version }: ModelChange): ReadonlyArray<Json> {
+    const row = this.row({ table, id })
+    const before = version === null ? null : row?.versions.find((one) => one.version === version)?.row
+    if (before === undefined) throw new Refusal("version_not_found")
+    if (row === undefined || (before === null && isDelete)) return []
+    if (before === null) this.remove(row)
+    else this.replace(row, withoutSystem(before), "restore")
+    return [{ table, operation: before === null ? "delete" : "restore", row_id: id }]
+  }
+
+  private row({ id, table }: Pick<ModelChange, "table" | "id">): ModelRow | undefined {
+    return this.state.rows.find((row) => row.id === id && row.table === table)
   }
 
   /** Rows of an export keep their ids and times; one that was deleted from its table lives on there, behind the others. */
@@ -223,6 +292,7 @@ export class Model {
     for (const { row, table } of brought) {
       const deleted = this.state.rows.find(({ id }) => id === row["id"])
       this.state.rows = this.state.rows.filter((one) => one !== deleted)
+      touch(this.state.log, { table, id: row["id"] as string, version: null })
       this.state.rows.push({
         id: row["id"] as string,
         table,
@@ -230,7 +300,8 @@ export class Model {
         updatedAt: row["updated_at"] as string,
         own: withoutSystem(row),
         lastVersion: deleted?.lastVersion ?? 0,
-        versions: deleted?.versions ?? []
+        versions: deleted?.versions ?? [],
+        change: 0
       })
     }
     return { tables: Object.values(tables).filter((rows) => rows.length > 0).length, rows: brought.length }
@@ -246,7 +317,8 @@ export class Model {
   private insert(table: string, own: Fields): Fields {
     const time = this.time()
     const id = `#${++this.state.ids}`
-    const row = { id, table, createdAt: time, updatedAt: time, own, lastVersion: 0, versions: [] }
+    const row = { id, table, createdAt: time, updatedAt: time, own, lastVersion: 0, versions: [], change: 0 }
+    touch(this.state.log, { table, id, version: null })
     this.state.rows.push(row)
     return shown(row)
   }
@@ -263,14 +335,21 @@ export class Model {
   }
 
   private replace(row: ModelRow, own: Fields, operation: string): Fields {
-    if (row.own !== undefined) this.archive(row, operation)
+    if (row.own === undefined) touch(this.state.log, { table: row.table, id: row.id, version: null })
+    else this.archive(row, operation)
     row.own = own
     row.updatedAt = this.time()
     return shown(row)
   }
 
+  private remove(row: ModelRow): void {
+    this.archive(row, "delete")
+    row.own = undefined
+  }
+
   private archive(row: ModelRow, operation: string): void {
     const version = ++row.lastVersion
+    touch(this.state.log, { table: row.table, id: row.id, version })
     const [archivedAt, expiresAt] = [this.time(), this.time()]
     row.versions.unshift({ version, operation, archivedAt, expiresAt, row: shown(row) })
     row.versions = row.versions.filter((one) => one.version > version - this.limits.versions)

@@ -1,6 +1,14 @@
 import { pick, type Random } from "../domain/json/RandomJson.ts"
 import type { Model } from "./Model.ts"
-import { shown, type Fields, type Json, type ModelOperation, type ModelRow, type ModelWrite } from "./ModelValues.ts"
+import {
+  isWrite,
+  shown,
+  type Fields,
+  type Json,
+  type ModelOperation,
+  type ModelRow,
+  type ModelWrite
+} from "./ModelValues.ts"
 
 /** Stands for an id that no row ever has. */
 export const unknownId = "#999999"
@@ -44,6 +52,12 @@ export const randomOperation = (
   { restOnly = false, saves = false }: Extras
 ): ModelOperation => {
   if (restOnly && random(12) === 0) return { kind: "import", tables: importedTables(random, model) }
+  if (restOnly && random(400) === 0) return { kind: "close" }
+  const key = random(6) === 0 ? { key: `key ${random(12)}` } : {}
+  if (random(12) === 0) {
+    const change = model.changes.length === 0 ? 1 : pick(random, model.changes)
+    return { kind: "undo", change: random(12) === 0 ? change + 1 : change, ...key }
+  }
   if (restOnly && random(20) === 0) return { kind: pick(random, ["export", "usage"]) }
   const table = pick(random, random(3) === 0 ? TABLES : ["one", "Two"])
   const kind = random(20)
@@ -61,11 +75,11 @@ export const randomOperation = (
       ...(random(2) === 0 && { limit: 1 + random(4) })
     }
   }
-  const keyed = earlier.filter((one) => (one.kind === "write" || one.kind === "batch") && one.key !== undefined)
+  const keyed = earlier.filter((one) => isWrite(one) && one.key !== undefined)
   if (kind === 7 && keyed.length > 0) return pick(random, keyed)
-  const key = random(6) === 0 ? { key: `key ${random(12)}` } : {}
   if (kind > 11) {
-    const write = single(random, model, table, random(saves ? 10 : 8))
+    const drawn = single(random, model, table, random(saves ? 10 : 8))
+    const write = drawn.action === "delete" && random(3) === 0 ? { ...drawn, forever: true as const } : drawn
     // Links send no Idempotency-Key.
     return { kind: "write", table, ...(write.action !== "save" && key), write }
   }

@@ -29,6 +29,7 @@ export interface Account {
   readonly accountId: string
   readonly apiKey: string
   readonly keyId: string
+  readonly email?: string
   /** Of a connection, where the account has one. */
   readonly token?: string
 }
@@ -44,7 +45,10 @@ export const freshAccount = Effect.gen(function* () {
   const keys = yield* Keys
   const { accountId, apiKey } = yield* newAccount
   const keyId = (yield* keys.list(wholeAccount(accountId)))[0]!.id
-  const account: Account = { accountId, apiKey, keyId }
+  const email = `${accountId}@example.com`
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`INSERT INTO account_emails (email, account_id) VALUES (${email}, ${accountId})`
+  const account: Account = { accountId, apiKey, keyId, email }
   return account
 })
 
@@ -130,7 +134,9 @@ export const countersFault = Effect.fnUntraced(function* (accountId: string) {
     FROM accounts a
     WHERE account_id = ${accountId}
   `
-  const { held, recounted } = counted!
+  // A deleted account has none.
+  if (counted === undefined) return undefined
+  const { held, recounted } = counted
   return held === recounted ? undefined : `The counters are ${held} and a recount gives ${recounted}`
 })
 

@@ -25,12 +25,16 @@ import { asked } from "./Asked.ts"
 const paths = { upsert: "/upsert", update_row: "/update_row", update_where: "/update_where", restore: "/restore" }
 
 /** The request that an operation is over REST. */
-export const wireOf = (operation: ModelOperation): { method: string; path: string; body?: string } => {
+export const wireOf = (operation: ModelOperation, email = ""): { method: string; path: string; body?: string } => {
   switch (operation.kind) {
     case "tables":
     case "export":
     case "usage":
       return { method: "GET", path: `/v1/_${operation.kind}` }
+    case "undo":
+      return { method: "POST", path: "/v1/_undo", body: JSON.stringify({ change: operation.change }) }
+    case "close":
+      return { method: "DELETE", path: "/v1/_account", body: JSON.stringify({ email }) }
     case "import":
       return { method: "POST", path: "/v1/_import", body: JSON.stringify({ tables: operation.tables }) }
     case "versions":
@@ -62,7 +66,7 @@ export const wireOf = (operation: ModelOperation): { method: string; path: strin
 /** Over the socket, one request after another. */
 export const sendByWire = (account: Account, operations: ReadonlyArray<ModelOperation>) =>
   Effect.forEach(operations, (operation) => {
-    const { body, method, path } = wireOf(operation)
+    const { body, method, path } = wireOf(operation, account.email)
     const headers = "key" in operation ? { "idempotency-key": operation.key! } : {}
     return Effect.map(request(method, path, { key: account.apiKey, body, headers }), (answer): ServiceAnswer => ({
       status: answer.status,
@@ -72,14 +76,14 @@ export const sendByWire = (account: Account, operations: ReadonlyArray<ModelOper
   })
 
 /** Members of responses that the model doesn't know, as it neither numbers writes nor gives hints. */
-const unknown = ["next_cursor", "note", "change", "ids", "restorable_until"]
+const unknown = ["next_cursor", "note", "change", "ids", "restorable_until", "account_id"]
 
 /**
  * What the model knows of an answer: no cursors, hints and numbers of writes, and of usage neither limits nor what grows back
  * with time. Which rows cursors lead to, and what was written by which number, is tested by itself.
  */
 export const told = (operation: ModelOperation, body: { readonly [name: string]: Json }): Json => {
-  if (operation.kind === "usage") {
+  if (operation.kind === "usage" && "storage_bytes" in body) {
     return { tables: body["tables"]!, rows: body["rows"]!, storage_bytes: body["storage_bytes"]! }
   }
   if (operation.kind === "versions" && Array.isArray(body["versions"])) {
@@ -111,9 +115,12 @@ export const toolOf = (operation: ModelOperation): readonly [name: string, args:
   switch (operation.kind) {
     case "tables":
       return ["list_tables", {}]
+    case "undo":
+      return ["restore", { change: operation.change, ...keyOf(operation) }]
     case "import":
     case "export":
     case "usage":
+    case "close":
       throw new Error("No tool does that")
     case "versions":
     case "count":
@@ -135,7 +142,7 @@ export const toolOf = (operation: ModelOperation): readonly [name: string, args:
   }
 }
 
-const keyOf = ({ key }: WriteOperation) => (key === undefined ? {} : { idempotencyKey: key })
+const keyOf = ({ key }: { readonly key?: string }) => (key === undefined ? {} : { idempotencyKey: key })
 
 /** What REST answers, out of what a tool does. */
 const restOf = (operation: ModelOperation, content: { readonly [name: string]: Json }): Json => {
@@ -199,6 +206,7 @@ export const rowBytes = 300
 
 /** Whether a write asks first how long the rows of its table are, while others may come before it. */
 const asksFirst = (operation: WriteOperation): boolean => {
+  if (operation.kind === "undo") return false
   const writes = operation.kind === "batch" ? operation.writes : [operation.write]
   return writes.some((write) => {
     const fields = "patch" in write ? write.patch : "fields" in write ? write.fields : "row" in write ? write.row : {}
@@ -223,7 +231,8 @@ export const sendTogether = Effect.fnUntraced(function* (account: Account, opera
 
   const write = (
     operation: WriteOperation
-  ): Effect.Effect<WriteResult, FailureOf<"batch"> | FailureOf<SingleOperation["action"]>> => {
+  ): Effect.Effect<WriteResult, FailureOf<"batch" | "undo"> | FailureOf<SingleOperation["action"]>> => {
+    if (operation.kind === "undo") return rowWrites.undo(actor, { idempotencyKey: operation.key }, operation.change)
     const { key: idempotencyKey, table } = operation
     const target = { table, idempotencyKey }
     if (operation.kind === "batch") {
@@ -280,6 +289,7 @@ const read = Effect.fnUntraced(function* ({ accountId }: Account, operation: Exc
     case "import":
     case "export":
     case "usage":
+    case "close":
       throw new Error("That is sent over the wire")
     case "tables":
       return { body: yield* tables.list(yield* actorNow(accountId)), replayed: false }

@@ -26,7 +26,7 @@ export type ModelWrite =
       readonly patch: Fields
       readonly allowMultiple?: boolean
     }
-  | { readonly action: "delete"; readonly filter: Fields }
+  | { readonly action: "delete"; readonly filter: Fields; readonly forever?: true }
   | { readonly action: "restore"; readonly id: string; readonly version: number }
   | {
       readonly action: "save"
@@ -53,13 +53,16 @@ export type ModelOperation =
     }
   | { readonly kind: "count"; readonly table: string; readonly filter?: Fields }
   | { readonly kind: "versions"; readonly table: string; readonly id: string }
+  | { readonly kind: "undo"; readonly change: number; readonly key?: string }
   | { readonly kind: "tables" | "export" | "usage" }
+  /** The account is deleted. */
+  | { readonly kind: "close" }
   | { readonly kind: "import"; readonly tables: Readonly<Record<string, ReadonlyArray<Fields>>> }
 
-export type WriteOperation = Extract<ModelOperation, { readonly kind: "write" | "batch" }>
+export type WriteOperation = Extract<ModelOperation, { readonly kind: "write" | "batch" | "undo" }>
 
 export const isWrite = (operation: ModelOperation): operation is WriteOperation =>
-  operation.kind === "write" || operation.kind === "batch"
+  operation.kind === "write" || operation.kind === "batch" || operation.kind === "undo"
 
 /** What an operation answers. Ids are `#1`, `#2`, …, times `@1`, `@2`, …: the service's own stand for them. */
 export type ModelAnswer =
@@ -92,6 +95,8 @@ export interface ModelRow {
   own: Fields | undefined
   lastVersion: number
   versions: Array<ModelVersion>
+  /** The number of its last change. */
+  change: number
 }
 
 export const systemFields = ["id", "created_at", "updated_at"]
@@ -177,10 +182,11 @@ export const successOf = (operation: ModelOperation): number =>
 
 export const statusOf = (code: string, operation: ModelOperation): number => {
   const action = operation.kind === "write" ? operation.write.action : operation.kind
-  if (code === "row_not_found" || code === "version_not_found") return 404
-  if (code === "multiple_matches" || code === "edit_conflict") return 409
-  if (code === "idempotency_key_reused") return action === "batch" || action === "update_where" ? 409 : 400
+  if (code === "unauthenticated") return 401
+  if (["row_not_found", "version_not_found", "change_not_found"].includes(code)) return 404
+  if (["multiple_matches", "edit_conflict", "changed_since"].includes(code)) return 409
+  if (code === "idempotency_key_reused") return ["batch", "update_where", "undo"].includes(action) ? 409 : 400
   if (code === "row_too_large" || code === "storage_limit")
-    return ["add", "batch", "save", "import"].includes(action) ? 413 : 400
+    return ["add", "batch", "save", "import", "undo"].includes(action) ? 413 : 400
   return 400
 }

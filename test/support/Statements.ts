@@ -45,7 +45,12 @@ const inSources: ReadonlyArray<Template> = readdirSync(new URL("../../src/server
 
 const both = [false, true]
 const commits = both.flatMap((changes) =>
-  both.flatMap((records) => both.map((waits) => commitStatement({ changes, records, waits }).text))
+  both.flatMap((records) =>
+    both.flatMap((waits) =>
+      // Rows that are removed for good are changes.
+      (changes ? both : [false]).map((forgets) => commitStatement({ changes, records, forgets, waits }).text)
+    )
+  )
 )
 
 /** Every statement of the service. */

@@ -1,12 +1,13 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Email } from "../../domain/Account.ts"
+import type { AccountId, Email } from "../../domain/Account.ts"
 import { RateLimited } from "../../domain/Problem.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import { pace, retryAfter, type Pace } from "../capacity/Buckets.ts"
 import { lockPatience } from "../sql/LockAccount.ts"
 import { makePrune } from "../sql/Prune.ts"
 import { refine, transact } from "../sql/SqlFailure.ts"
+import { texts } from "../sql/SqlParams.ts"
 import { traced } from "../telemetry/Traced.ts"
 
 /** A bucket, and how many requests of it are allowed in an hour. */
@@ -20,7 +21,7 @@ export const mailLimits = (
   limits: Limits,
   { email, ip }: { readonly email: string; readonly ip: string }
 ): ReadonlyArray<HourlyLimit> => [
-  { bucket: `link:email:${email}`, perHour: limits.magicLinksPerEmailPerHour },
+  { bucket: mailBucket(email), perHour: limits.magicLinksPerEmailPerHour },
   { bucket: `link:ip:${ip}`, perHour: limits.magicLinksPerIpPerHour }
 ]
 
@@ -35,6 +36,7 @@ const daySeconds = 86_400
 /** The wrong codes that an address may get in a day before its codes are no longer checked. */
 const wrongCodesPerDay = 20
 const wrongCodePace = pace(wrongCodesPerDay, daySeconds)
+const mailBucket = (email: string): string => `link:email:${email}`
 const wrongCodeBucket = (email: Email): string => `wrong-code:email:${email}`
 
 const isEmpty = ({ burst, interval }: Pace, ahead: number): boolean => ahead * 1_000_000 > (burst - 1) * interval
@@ -118,13 +120,22 @@ export class SignInThrottle extends Context.Service<SignInThrottle>()("agent-mem
       take(wrongCodeBucket(email), wrongCodePace.interval)
     )
 
+    /** Removes the buckets of an address and its account. */
+    const forget = traced("SignInThrottle.forget")(function* (email: Email, accountId: AccountId) {
+      const buckets = [mailBucket(email), wrongCodeBucket(email)]
+      yield* sql`
+        DELETE FROM sign_in_buckets
+        WHERE bucket = ANY (${texts(buckets)}::text[]) OR bucket LIKE ${`%:account:${accountId}`}
+      `
+    }, refine)
+
     const prune = makePrune(sql, "SignInThrottle", {
       table: "sign_in_buckets",
       key: "bucket",
       due: sql`tat <= (SELECT memory_now())`
     })
 
-    return { spend, isLinkOnly, lockCodes, countWrongCode, prune }
+    return { spend, isLinkOnly, lockCodes, countWrongCode, forget, prune }
   })
 }) {
   static readonly layer = Layer.effect(this, this.make)

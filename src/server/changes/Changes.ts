@@ -13,6 +13,7 @@ import { JsonText, print } from "../../domain/json/JsonText.ts"
 import { ChangesExpired, invalid } from "../../domain/Problem.ts"
 import { bigint, texts } from "../sql/SqlParams.ts"
 import { refine } from "../sql/SqlFailure.ts"
+import { noVersion } from "../tables/engine/Workspace.ts"
 import { traced } from "../telemetry/Traced.ts"
 
 /** Which changes to list. */
@@ -52,7 +53,7 @@ const changeOf = (found: StoredChange): Change => ({
   operation: found.operation,
   rowId: found.row_id,
   changedBy: JsonText.trusted(found.changed_by),
-  version: found.version ?? undefined
+  version: found.version === null || found.version === noVersion ? undefined : found.version
 })
 
 const expired = (since: number) =>

@@ -7,7 +7,7 @@ import * as Key from "../../domain/Key.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
 import { KeyLimit, RateLimited } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
-import { makeLockAccount } from "../sql/LockAccount.ts"
+import { accountGone, makeLockAccount } from "../sql/LockAccount.ts"
 import { makePrune } from "../sql/Prune.ts"
 import { refine, transact } from "../sql/SqlFailure.ts"
 import { traced } from "../telemetry/Traced.ts"
@@ -97,7 +97,7 @@ export class Keys extends Context.Service<Keys>()("agent-memory/server/keys/Keys
       const refusal = accountRefusal(actor)
       if (refusal !== undefined) return yield* refusal
       const { accountId } = actor
-      yield* refine(lockAccount(accountId))
+      if ((yield* refine(lockAccount(accountId))) === undefined) return yield* accountGone()
       const active = yield* countActive(accountId)
       if (active >= limits.activeKeys) {
         return yield* new KeyLimit({

@@ -22,7 +22,7 @@ import { Rows } from "../tables/Rows.ts"
 import { Tokens } from "../accounts/Tokens.ts"
 import { fieldOf } from "./LinkContent.ts"
 import { traced } from "../telemetry/Traced.ts"
-import { makeLockAccount } from "../sql/LockAccount.ts"
+import { accountGone, makeLockAccount } from "../sql/LockAccount.ts"
 
 /**
  * In bytes of UTF-8: the maximum size of a link's stored target. Links do not count as an account's storage; this and the
@@ -118,7 +118,7 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
 
     const make = Effect.fnUntraced(function* ({ accountId, id, kind }: Actor, target: LinkTarget) {
       if (kind === "link") return yield* Effect.die(new Error("A link makes no links."))
-      yield* refine(lockAccount(accountId))
+      if ((yield* refine(lockAccount(accountId))) === undefined) return yield* accountGone()
       const live = yield* countLive(accountId)
       if (live.count >= limits.liveLinks) {
         return yield* new RateLimited({

@@ -1,16 +1,14 @@
-import { Effect, Option, Result } from "effect"
+import { Effect, Result } from "effect"
 import type { Actor } from "../../domain/Actor.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { members, readItems } from "../../domain/json/Members.ts"
 import { utf8Length } from "../../domain/json/Utf8.ts"
-import { timeText } from "../../domain/Row.ts"
-import { Changes } from "../changes/Changes.ts"
-import { Settings } from "../config/Settings.ts"
 import { noted } from "../tables/Notes.ts"
 import { Rows } from "../tables/Rows.ts"
 import type { WriteResult } from "../tables/engine/Evaluation.ts"
 import { requiredFilter } from "../tables/operations/OperationKind.ts"
+import { chosenBy, type SentDelete } from "../tables/operations/DeleteRows.ts"
 
 /** How many tokens of rows, versions or results one answer holds; the first row is always whole. */
 export const tokenBudget = 10_000
@@ -146,27 +144,13 @@ export const written = <E, R>(
     return JsonText.trusted(`${result.text.slice(0, -1)}${told}${replayed ? ',"replayed":true' : ""}}`)
   })
 
-/** The result of a delete, with the ids of its rows and until when they can be restored, both from the log of changes. */
-export const writtenDelete = Effect.fnUntraced(function* (actor: Actor, result: WriteResult) {
-  const { change } = result
-  if (change === undefined) return yield* written(Effect.succeed(result))
-  const { versionDays } = (yield* Settings).limits
-  const changes = yield* Changes
-  const page = yield* Effect.option(changes.read(actor, { since: change - 1, limit: maxIds + 1 }))
-  const rows = Option.isNone(page) ? [] : page.value.changes.filter((one) => one.change === change)
-  const until = rows[0] === undefined ? "" : `,"restorable_until":"${timeText(rows[0].at + versionDays * 86_400_000)}"`
-  const ids = JSON.stringify(rows.slice(0, maxIds).map(({ rowId }) => rowId))
-  const more = rows.length > maxIds ? ',"has_more":true' : ""
-  return yield* written(Effect.succeed(result), (body) =>
-    JsonText.trusted(`${body.text.slice(0, -1)},"ids":${ids}${more}${until}}`)
-  )
-})
-
 interface Target {
   readonly table: string
   readonly filter: JsonText
   readonly search?: string
 }
+
+type DeleteTarget = Pick<SentDelete, "all" | "filter" | "search"> & { readonly table: string }
 
 const answer = (matched: number, ids: ReadonlyArray<string>, more = "") =>
   JsonText.trusted(
@@ -190,11 +174,22 @@ const matching = Effect.fnUntraced(function* (actor: Actor, target: Target) {
 export const dryRefusedUpdate = (actor: Actor, target: Target) =>
   Effect.map(matching(actor, target), ({ ids, matched }) => answer(matched, ids, ',"needs_allow_multiple":true'))
 
-/** What a delete would remove. Nothing but its filter can be at fault. */
-export const dryDelete = Effect.fnUntraced(function* (actor: Actor, target: Target) {
-  yield* Effect.fromResult(requiredFilter(target, ""))
-  const { ids, matched } = yield* matching(actor, target)
-  const { notes } = yield* Rows
-  const note = matched === 0 ? yield* notes.ofNothing(target, actor) : undefined
+/** What a delete that archives rows would remove. Nothing but what chooses them can be at fault. */
+export const dryDelete = Effect.fnUntraced(function* (actor: Actor, { table, ...sent }: DeleteTarget) {
+  const filter = yield* Effect.fromResult(chosenBy(sent, ""))
+  const rows = yield* Rows
+  const { ids, matched } = yield* rows.ids(actor, table, filter, maxIds)
+  const note = matched === 0 ? yield* rows.notes.ofNothing({ table, filter: sent.filter }, actor) : undefined
   return noted(answer(matched, ids), note)
 })
+
+/** What a delete for good that was evaluated, but not stored, would have removed. */
+export const dryForget = (body: JsonText): JsonText => {
+  const told = new Map(members(body).map(({ name, value }) => [name, value]))
+  const matched = told.get("forgotten")!
+  const note = told.get("note")
+  const hasMore = told.get("has_more") ?? "false"
+  return JsonText.trusted(
+    `{"dry_run":true,"matched":${matched},"ids":${told.get("ids") ?? "[]"},"has_more":${hasMore}${note === undefined ? "" : `,"note":${note}`}}`
+  )
+}

@@ -3,10 +3,11 @@ import { SqlClient } from "effect/sql"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import { traced } from "../telemetry/Traced.ts"
+import { AccountDeletion } from "../accounts/AccountDeletion.ts"
 import { Recount } from "./Recount.ts"
 import { Sweeper } from "./Sweeper.ts"
 
-type Task = "sweep" | "recount"
+type Task = "sweep" | "recount" | "deletions"
 
 /** When an instance looks for work: after `first`, then after every `every`. Both vary by a fifth. */
 export const MaintenanceTimes = Context.Reference<{ readonly first: Duration.Input; readonly every: Duration.Input }>(
@@ -14,7 +15,7 @@ export const MaintenanceTimes = Context.Reference<{ readonly first: Duration.Inp
   { defaultValue: () => ({ first: "1 minute", every: "5 minutes" }) }
 )
 
-const minutesBetween: Record<Task, number> = { sweep: 4, recount: 24 * 60 }
+const minutesBetween: Record<Task, number> = { sweep: 4, recount: 24 * 60, deletions: 4 }
 
 /**
  * The service's background work. Every instance runs it, and one of them takes each turn. A failure is logged, and the task
@@ -25,6 +26,7 @@ export class Maintenance extends Context.Service<Maintenance>()("agent-memory/se
     const sql = yield* SqlClient.SqlClient
     const sweeper = yield* Sweeper
     const recount = yield* Recount
+    const deletion = yield* AccountDeletion
     const times = yield* MaintenanceTimes
 
     /** True for one of the instances that ask while the task is due: `minutes` after its last start, or if that never ended. */
@@ -45,16 +47,21 @@ export class Maintenance extends Context.Service<Maintenance>()("agent-memory/se
       yield* sql`UPDATE maintenance SET finished_at = memory_now() WHERE task = ${task}`
     }, refine)
 
+    const logged = <A>(task: string, work: Effect.Effect<A, Unavailable>) =>
+      Effect.catchCauseIf(
+        work,
+        (cause) => !Cause.hasInterrupts(cause),
+        (cause) => Effect.logWarning("Background work failed", { task }, cause)
+      )
+
     const take = <A>(task: Task, work: Effect.Effect<A, Unavailable>) =>
-      Effect.gen(function* () {
-        if (!(yield* claim(task, minutesBetween[task]))) return
-        yield* work
-        yield* finish(task)
-      }).pipe(
-        Effect.catchCauseIf(
-          (cause) => !Cause.hasInterrupts(cause),
-          (cause) => Effect.logWarning("Background work failed", { task }, cause)
-        )
+      logged(
+        task,
+        Effect.gen(function* () {
+          if (!(yield* claim(task, minutesBetween[task]))) return
+          yield* work
+          yield* finish(task)
+        })
       )
 
     const wait = (time: Duration.Input) =>
@@ -62,7 +69,16 @@ export class Maintenance extends Context.Service<Maintenance>()("agent-memory/se
         Effect.sleep(Duration.times(Duration.fromInputUnsafe(time), factor))
       )
 
-    const turn = Effect.andThen(take("sweep", sweeper.sweep), take("recount", recount.run))
+    // What is in memory is each instance's own.
+    const turn = Effect.all(
+      [
+        logged("memory", deletion.forgetGone),
+        take("deletions", deletion.resume),
+        take("sweep", sweeper.sweep),
+        take("recount", recount.run)
+      ],
+      { discard: true }
+    )
     yield* wait(times.first).pipe(
       Effect.andThen(Effect.forever(Effect.andThen(turn, wait(times.every)))),
       Effect.forkScoped

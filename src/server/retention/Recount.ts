@@ -27,7 +27,7 @@ export class Recount extends Context.Service<Recount>()("agent-memory/server/ret
     /** The next account ids, in their order. */
     const accountsAfter = traced("Recount.accountsAfter")(function* (after: string, limit: number) {
       const found = yield* sql<{ account_id: AccountId }>`
-        SELECT account_id FROM accounts WHERE account_id > ${after} ORDER BY account_id LIMIT ${limit}
+        SELECT account_id FROM accounts WHERE account_id > ${after} AND closed_at IS NULL ORDER BY account_id LIMIT ${limit}
       `
       return found.map((row) => row.account_id)
     }, refine)

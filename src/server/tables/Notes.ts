@@ -127,7 +127,7 @@ export const makeNotes = (
 /** An operation of a batch, as far as a note may speak of it. */
 interface Operation {
   readonly action: string
-  readonly filter?: JsonText
+  readonly filter?: JsonText | undefined
 }
 
 /** So many characters of a batch's results are looked through, and so many of its operations get a note. */
@@ -147,4 +147,4 @@ export const noted = (body: JsonText, note: string | undefined): JsonText =>
 
 /** Whether a delete or an update changed nothing, and has no note yet. */
 const changedNothing = (body: JsonText): boolean =>
-  body.length < 200 && /^\{"(?:deleted|updated)":0\b(?!.*"note":)/.test(body.text)
+  body.length < 200 && /^\{"(?:deleted|updated)":0\b(?!,"forgotten":[1-9])(?!.*"note":)/.test(body.text)

@@ -10,7 +10,7 @@ import { answer } from "../capacity/SendResponse.ts"
 import { Writes, type WriteTarget } from "./Writes.ts"
 import { Tables } from "./Tables.ts"
 import { defaultQueryLimit } from "../../domain/Limits.ts"
-import type { JsonText } from "../../domain/json/JsonText.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
 import { missingFilter } from "../../domain/keys/RowKeys.ts"
 import { InvalidRequest } from "../../domain/Problem.ts"
 import { parseSort, parseWords } from "../../domain/Query.ts"
@@ -121,20 +121,27 @@ export const writeAnswer = (
   })
 }
 
+/** A result whose body tells the number of its change, too. */
+const withChange = (result: WriteResult): WriteResult =>
+  result.change === undefined
+    ? result
+    : { ...result, body: JsonText.trusted(`${result.body.text.slice(0, -1)},"change":${result.change}}`) }
+
 /** Which rows to delete: in the body, or in the query string where a proxy drops bodies, but not in both. */
 const toDelete = Effect.fnUntraced(function* (
-  inQuery: { readonly filter?: string; readonly search?: string },
-  inBody: { readonly filter?: JsonText; readonly search?: string } = {}
+  inQuery: { readonly filter?: string; readonly search?: string; readonly all?: boolean },
+  inBody: { readonly filter?: JsonText; readonly search?: string; readonly all?: boolean } = {}
 ) {
   const { filter, search } = inBody.filter === undefined ? inQuery : inBody
+  const all = inQuery.all === true || inBody.all === true
   const isInBoth = (inQuery.filter ?? inQuery.search) !== undefined && (inBody.filter ?? inBody.search) !== undefined
-  if (filter === undefined || isInBoth) {
+  if ((filter === undefined && !all) || isInBoth) {
     const detail = "Send the filter of a delete in the body or in the query string, and not in both."
     return yield* new InvalidRequest({ detail, errors: [missingFilter] })
   }
-  if (typeof filter !== "string") return { filter, search }
+  if (typeof filter !== "string") return { filter, search, all }
   yield* readFilter({ filter })
-  return { filter: yield* readJson(filter), search }
+  return { filter: yield* readJson(filter), search, all }
 })
 
 export const RowsHttp = HttpApiBuilder.group(
@@ -170,11 +177,14 @@ export const RowsHttp = HttpApiBuilder.group(
         return writeAnswer(yield* writes.write(yield* CurrentActor, targetOf(request), operation), 201)
       }),
       delete: Effect.fnUntraced(function* (request) {
-        const asked = yield* toDelete(request.query, request.payload)
-        const operation = { action: "delete", ...request.payload, ...asked, ...guardHeaderOf(request) } as const
+        const { payload, query } = request
+        const asked = yield* toDelete(query, payload)
+        const forever = query.forever === true || payload.forever === true
+        const operation = { action: "delete", ...payload, ...asked, forever, ...guardHeaderOf(request) } as const
         const actor = yield* CurrentActor
-        const write = writes.write(actor, targetOf(request), operation)
-        return writeAnswer(yield* rows.notes.ofWrite({ ...asked, table: request.params.table }, actor, write))
+        const target = { ...targetOf(request), isDryRun: query.dry_run === true }
+        const write = writes.write(actor, target, operation)
+        return writeAnswer(withChange(yield* rows.notes.ofWrite({ ...asked, table: target.table }, actor, write)))
       }),
       upsert: Effect.fnUntraced(function* (request) {
         const operation = { action: "upsert", ...request.payload, ...guardHeaderOf(request) } as const

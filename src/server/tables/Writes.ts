@@ -3,7 +3,13 @@ import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql"
 import { accountRefusal, changedBy, changeRefusal, sees, tableRefusal, type Actor } from "../../domain/Actor.ts"
 import { print } from "../../domain/json/JsonText.ts"
-import { invalid, withMembers, type InvalidTableName, type Unavailable } from "../../domain/Problem.ts"
+import {
+  invalid,
+  withMembers,
+  type InvalidTableName,
+  type Unauthenticated,
+  type Unavailable
+} from "../../domain/Problem.ts"
 import { unquoted } from "../../domain/RowInput.ts"
 import { inTurns } from "../../domain/Turns.ts"
 import { changedByText } from "../../domain/Version.ts"
@@ -43,6 +49,7 @@ export type BatchOperation = Exclude<SingleOperation, { readonly action: "restor
 /** What a write can fail with. */
 export type FailureOf<A extends Action | "batch"> =
   | OperationFailure<A extends Action ? A : BatchOperation["action"]>
+  | Unauthenticated
   | Unavailable
 
 /**

@@ -22,7 +22,7 @@ beforeEach((context) => {
 
 layer(FaultyService, { excludeTestServices: true })("Whichever statement fails,", (it) => {
   for (const name of inTurn) {
-    it.effect(`P7 the account is as before or as after, and the repeat is right: ${name}`, () =>
+    it.effect(`P7, P41 the account is as before or as after, and the repeat is right: ${name}`, () =>
       Effect.gen(function* () {
         const of = yield* original
         const statements = yield* sweep(of, writesOf(of)[name]!, faults)

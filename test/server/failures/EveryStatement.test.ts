@@ -5,11 +5,18 @@ import { FaultyService, openTransactions, original, sweep } from "./EveryStateme
 import { writesOf } from "./EveryWrite.ts"
 
 /** Those that write in each of the ways that there are; the long tests have all of them, and more faults. */
-const some = ["upsert of a row", "the tool update_where", "creation of a key", "saving a text through a link"]
+const some = [
+  "upsert of a row",
+  "the tool update_where",
+  "creation of a key",
+  "saving a text through a link",
+  "an undo",
+  "a delete for good"
+]
 
 layer(FaultyService, { excludeTestServices: true })("Whichever statement fails or loses its connection,", (it) => {
   it.effect(
-    "P7 a write is done wholly or not at all, its repeat is right, and others go on",
+    "P7, P41 a write is done wholly or not at all, its repeat is right, and others go on",
     () =>
       Effect.gen(function* () {
         const of = yield* original

@@ -164,6 +164,16 @@ export const writesOf = (known: Known): Readonly<Record<string, Sent>> => {
   return {
     ...rowWrites(known),
     ...memories(),
+    // The title of `edited` goes back.
+    "an undo": { path: "/v1/_undo", body: '{"change":7}', repeatable: true },
+    "undo by the tool restore": call("restore", { change: 7, idempotencyKey: "once" }),
+    "a delete for good": {
+      path: "/v1/notes",
+      method: "DELETE",
+      body: '{"filter":{"kind":{"in":["a","gone"]}},"forever":true}',
+      repeatable: true
+    },
+    "a delete of a whole table": { path: "/v1/notes", method: "DELETE", body: '{"all":true}', repeatable: true },
     "an import": {
       path: "/v1/_import",
       body: JSON.stringify({ tables: { brought } }),

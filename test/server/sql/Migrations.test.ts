@@ -126,6 +126,21 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })("Migr
           (yield* counts).filter(({ name }) => name !== "key_buckets"),
           before.filter(({ name }) => name !== "key_buckets")
         )
+        // Rows of before have no author, and the log of changes begins with the upgrade.
+        const first = both[0]!.url
+        const history = Effect.map(call(`${first}/v1/notes/versions?id=${rowId}`, { key }), ({ text }) => text)
+        const log = Effect.map(call(`${first}/v1/_changes?since=0`, { key }), ({ text }) => text)
+        assert.match(yield* history, /"change":null,"changed_by":\{"kind":"key","id":"key",/)
+        assert.match(yield* history, /"current":\{"updated_at":"[^"]+","change":null,"changed_by":null\}\}$/)
+        assert.strictEqual(yield* log, '{"changes":[],"has_more":false}')
+        yield* call(`${first}/v1/notes/update_row`, { key, body: `{"id":"${rowId}","patch":{"n":3}}` })
+        assert.match(
+          yield* history,
+          /"current":\{"updated_at":"[^"]+","change":1,"changed_by":\{"kind":"key","id":"key",/
+        )
+        assert.match(yield* log, /^\{"changes":\[\{"change":1,[^[\]]+"version":2\}\],"has_more":false\}$/)
+        const undone = yield* call(`${first}/v1/_undo`, { key, body: '{"change":1}' })
+        assert.match(undone.text, /^\{"undone":1,"change":2,/)
         for (const { output, url } of both) {
           assert.notInclude(output(), '"level":"error"')
           assert.match((yield* call(`${url}/v1/notes`, { key })).text, /"n":\d+\}\],"has_more":false\}$/)

@@ -125,7 +125,7 @@ layer(servicesLayer(), { excludeTestServices: true })("Commits of two instances"
 
 describe("The statement of a commit", () => {
   it("is, with all its parts, what commit.sql says", () => {
-    const { text } = commitStatement({ changes: true, records: true, waits: false })
+    const { text } = commitStatement({ changes: true, records: true, forgets: true, waits: false })
     assert.strictEqual(`${text}\n`, readFileSync(new URL("commit.sql", import.meta.url), "utf8"))
   })
 })

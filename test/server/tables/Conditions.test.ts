@@ -188,7 +188,7 @@ layer(serviceLayer(), { excludeTestServices: true })("P38 A filter of operators,
             }
           }
           const gone = yield* request("DELETE", "/v1/t", { key, body: '{"filter":{"n":{"gte":10}}}' })
-          assert.deepStrictEqual(bodyOf(gone), { deleted: 50 })
+          assert.deepInclude(bodyOf<object>(gone), { deleted: 50 })
           assert.deepStrictEqual(bodyOf(yield* bySql(request("GET", "/v1/t/count", { key }))), { count: 10 })
         }
       }),

@@ -14,7 +14,7 @@ const limits = limitsWith({ rowsPerTable: most, storageBytes: 1_000 * most })
 
 const evaluationOf = (workspace: Workspace): Evaluation => {
   let ids = 0
-  const loaded = { records: new Map(), restorable: new Map(), idOwners: new Map(), undoable: [] }
+  const loaded = { records: new Map(), restorable: new Map(), idOwners: new Map(), undoable: [], deleted: [] }
   return new Evaluation(workspace, loaded, limits, () => `new ${ids++}`)
 }
 

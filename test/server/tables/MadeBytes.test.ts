@@ -110,6 +110,8 @@ describe("What updates make anew", () => {
         idOwners: () => [],
         change: undefined,
         undoable: [],
+        deleted: [],
+        versionDays: 30,
         addRecord: () => undefined,
         saveAddRecord: () => undefined,
         hash: requestHash,

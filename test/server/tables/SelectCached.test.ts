@@ -24,6 +24,7 @@ const cache: TableCache["Service"] = {
   at: () => Effect.succeed(table),
   committed: () => undefined,
   forget: () => undefined,
+  accounts: () => [],
   forgetAll: () => undefined
 }
 

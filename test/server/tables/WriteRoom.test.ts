@@ -34,6 +34,7 @@ const repoOf = (
       found: selectors.map((selector) => ({ rows, bytes: found(selector) * mebibyte }))
     }),
   undoableBytes: () => Effect.succeed(0),
+  deletedBytes: () => Effect.succeed(0),
   recordBytes: (_: string, wanted: ReadonlyArray<RecordKey>) =>
     Effect.succeed(wanted.map((one) => ({ ...one, bytes: (recordBytes[one.key] ?? 0) * mebibyte })))
 })

@@ -51,6 +51,15 @@ WITH wanted AS (
     WHERE account_id = p.account_id AND table_name = p.table_name AND row_id = p.id AND version <= p.last_pruned
     OFFSET 0
   ) v
+), kept_rows AS (
+  SELECT i.account_id, i.scope, i.key, i.bytes
+  FROM unnest($38::text[], $39::text[]) AS s (account_id, scope)
+  CROSS JOIN LATERAL (
+    SELECT account_id, scope, key, bytes
+    FROM idempotency_records
+    WHERE account_id = s.account_id AND scope = s.scope AND answer IS NOT NULL
+    OFFSET 0
+  ) i
 ), account AS (
   UPDATE accounts a
   SET revision = w.revision + 1,
@@ -63,6 +72,7 @@ WITH wanted AS (
     idempotency_bytes = a.idempotency_bytes
       + (SELECT coalesce(sum(p.bytes), 0)::bigint FROM new_records p WHERE p.account_id = w.account_id)
       - (SELECT coalesce(sum(p.bytes), 0)::bigint FROM old_records p WHERE p.account_id = w.account_id)
+      - (SELECT coalesce(sum(p.bytes), 0)::bigint FROM kept_rows p WHERE p.account_id = w.account_id)
   FROM wanted w
   JOIN locked l ON l.account_id = w.account_id AND l.revision = w.revision
   WHERE a.account_id = w.account_id
@@ -74,8 +84,8 @@ WITH wanted AS (
   SELECT a.account_id, n.table_name, n.seq, n.id, n.created_at, n.updated_at, n.last_version, n.data, n.facets::jsonb,
     n.long_facets::jsonb, n.change, n.changed_by
   FROM account a
-  JOIN unnest($38::text[], $39::text[], $40::bigint[], $41::text[], $42::timestamptz[], $43::timestamptz[], $44::integer[], $45::text[],
-      $46::text[], $47::text[], $48::bigint[], $49::text[])
+  JOIN unnest($40::text[], $41::text[], $42::bigint[], $43::text[], $44::timestamptz[], $45::timestamptz[], $46::integer[], $47::text[],
+      $48::text[], $49::text[], $50::bigint[], $51::text[])
     AS n (account_id, table_name, seq, id, created_at, updated_at, last_version, data, facets, long_facets, change,
       changed_by)
     ON n.account_id = a.account_id
@@ -83,14 +93,14 @@ WITH wanted AS (
   INSERT INTO tables (account_id, name, rows, revision)
   SELECT a.account_id, t.name, t.rows, a.revision
   FROM account a
-  JOIN unnest($50::text[], $51::text[], $52::integer[]) AS t (account_id, name, rows) ON t.account_id = a.account_id
+  JOIN unnest($52::text[], $53::text[], $54::integer[]) AS t (account_id, name, rows) ON t.account_id = a.account_id
   ON CONFLICT (account_id, name) DO UPDATE SET rows = excluded.rows, revision = excluded.revision
 ), logged AS (
   INSERT INTO changes (account_id, change, place, at, table_name, row_id, operation, version, changed_by)
   SELECT a.account_id, l.change, l.place, l.at, l.table_name, l.row_id, l.operation, l.version, l.changed_by
   FROM account a
-  JOIN unnest($53::text[], $54::bigint[], $55::integer[], $56::timestamptz[], $57::text[], $58::text[],
-      $59::text[], $60::integer[], $61::text[])
+  JOIN unnest($55::text[], $56::bigint[], $57::integer[], $58::timestamptz[], $59::text[], $60::text[],
+      $61::text[], $62::integer[], $63::text[])
     AS l (account_id, change, place, at, table_name, row_id, operation, version, changed_by)
     ON l.account_id = a.account_id
 ), changed AS (
@@ -98,8 +108,8 @@ WITH wanted AS (
   SET updated_at = c.updated_at, last_version = c.last_version, data = c.data, facets = c.facets::jsonb,
     long_facets = c.long_facets::jsonb, change = c.change, changed_by = c.changed_by
   FROM account a
-  JOIN unnest($62::text[], $63::text[], $64::text[], $65::timestamptz[], $66::integer[], $67::text[],
-      $68::text[], $69::text[], $70::bigint[], $71::text[])
+  JOIN unnest($64::text[], $65::text[], $66::text[], $67::timestamptz[], $68::integer[], $69::text[],
+      $70::text[], $71::text[], $72::bigint[], $73::text[])
     AS c (account_id, table_name, id, updated_at, last_version, data, facets, long_facets, change, changed_by)
     ON c.account_id = a.account_id
   CROSS JOIN LATERAL (
@@ -112,7 +122,7 @@ WITH wanted AS (
 ), removed AS (
   DELETE FROM rows r
   USING account a
-  JOIN unnest($72::text[], $73::text[], $74::text[]) AS d (account_id, table_name, id)
+  JOIN unnest($74::text[], $75::text[], $76::text[]) AS d (account_id, table_name, id)
     ON d.account_id = a.account_id
   CROSS JOIN LATERAL (
     SELECT account_id, ctid
@@ -142,6 +152,28 @@ WITH wanted AS (
   ON CONFLICT (account_id, scope, key) DO UPDATE
   SET request_hash = excluded.request_hash, answer = excluded.answer, change = excluded.change,
     bytes = excluded.bytes, created_at = excluded.created_at
+), scrubbed AS (
+  UPDATE idempotency_records i
+  SET answer = NULL, bytes = 0
+  FROM account a
+  JOIN kept_rows k ON k.account_id = a.account_id
+  WHERE i.account_id = k.account_id AND i.scope = k.scope AND i.key = k.key
+), forgotten AS (
+  SELECT a.account_id, array_agg(f.place) AS places
+  FROM account a
+  JOIN unnest($77::text[], $78::text[]) AS f (account_id, place) ON f.account_id = a.account_id
+  GROUP BY a.account_id
+), ended AS (
+  DELETE FROM links l
+  USING forgotten f
+  CROSS JOIN LATERAL (
+    SELECT account_id, ctid
+    FROM links
+    WHERE account_id = f.account_id
+      AND substring(target FROM '^[{]"kind":"[a-z]+",("table":"[^"]*","id":"[^"]*")') = ANY (f.places)
+    OFFSET 0
+  ) AS found
+  WHERE l.account_id = found.account_id AND l.ctid = found.ctid
 )
 SELECT w.account_id,
   CASE WHEN a.account_id IS NOT NULL THEN 'committed' WHEN l.account_id IS NULL THEN 'busy' ELSE 'stale' END AS verdict,

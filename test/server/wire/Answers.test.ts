@@ -118,7 +118,7 @@ layer(serviceLayer())("The answers", (it) => {
       assert.strictEqual(count, 1)
       assertRow(rows[0]!, { a: 2, b: null, c: [1] })
       const deleted = yield* wire("DELETE", "/v1/notes", { key, body: '{"filter":{"a":2}}' })
-      assert.strictEqual(deleted.text, '{"deleted":1}')
+      assert.include(deleted.text, '{"deleted":1,')
     })
   )
 

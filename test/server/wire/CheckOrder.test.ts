@@ -70,7 +70,7 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "6", LIMIT_REQUEST_BYTES: "100000"
       const update = (patch: string) =>
         wire("POST", "/v1/t/update_row", { key, headers, body: `{"id":"${id}","patch":${patch}}` })
       const first = yield* update('{"a":2}')
-      assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"a":2}}' })).text, '{"deleted":1}')
+      assert.include((yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"a":2}}' })).text, '{"deleted":1,')
       const again = yield* update('{"a":2}')
       assert.deepStrictEqual([again.status, again.text], [200, first.text])
       assert.strictEqual(again.headers["idempotent-replayed"], "true")

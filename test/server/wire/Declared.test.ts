@@ -93,7 +93,9 @@ const given = Effect.gen(function* () {
     yield* wire("POST", "/v1/notes/update_where", { key, body: `{"filter":{"n":2},"patch":{"kind":${kind}}}` })
   }
   yield* sql`UPDATE accounts SET swept_change = 1 WHERE account_id = ${accountId}`
-  return { key, id }
+  const email = `${accountId}@example.com`
+  yield* sql`INSERT INTO account_emails (email, account_id) VALUES (${email}, ${accountId})`
+  return { key, id, email }
 })
 
 const freshToken = Effect.gen(function* () {
@@ -116,9 +118,9 @@ layer(serviceLayer(settings))("An operation", (it) => {
 
     it.effect(`${name} answers ${successStatus}`, () =>
       Effect.gen(function* () {
-        const { id, key } = yield* given
+        const { email, id, key } = yield* given
         const token = successSample[2]?.includes("$token") === true ? yield* freshToken : ""
-        const answer = yield* send(successSample, { id, token }, isPublic ? {} : { key })
+        const answer = yield* send(successSample, { id, token, email }, isPublic ? {} : { key })
         seen.push([name, answer])
         assert.strictEqual(answer.status, successStatus, answer.text)
         assert.strictEqual(answer.headers["content-type"], "application/json")
@@ -129,15 +131,15 @@ layer(serviceLayer(settings))("An operation", (it) => {
       const status = Number(text)
       it.effect(`${name} answers ${status}`, () =>
         Effect.gen(function* () {
-          const { id, key } = yield* given
+          const { email, id, key } = yield* given
           const options = isPublic
             ? { headers: { "x-forwarded-for": `203.0.113.${status % 200}` } }
             : status === 401
               ? {}
               : { key }
-          let answer = yield* send(sample, { id }, options)
+          let answer = yield* send(sample, { id, email }, options)
           for (let left = status === 429 ? 6 : 0; left > 0 && answer.status !== 429; left--) {
-            answer = yield* send(sample, { id }, options)
+            answer = yield* send(sample, { id, email }, options)
           }
           seen.push([name, answer])
           assertProblem(answer, status, jsonOf<{ code: string }>(answer).code)

@@ -10,8 +10,8 @@ layer(serviceLayer())("The filter", (it) => {
       const { apiKey: key } = yield* newAccount
       yield* addAll(key, ['{"n":1}', '{"n":1}', '{"n":2}', '{"n":3}'])
       const filter = (n: number) => search({ filter: `{"n":${n}}` })
-      assert.strictEqual((yield* wire("DELETE", `/v1/t${filter(1)}`, { key })).text, '{"deleted":2}')
-      assert.strictEqual((yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"n":2}}' })).text, '{"deleted":1}')
+      assert.include((yield* wire("DELETE", `/v1/t${filter(1)}`, { key })).text, '{"deleted":2,')
+      assert.include((yield* wire("DELETE", "/v1/t", { key, body: '{"filter":{"n":2}}' })).text, '{"deleted":1,')
       const refused: ReadonlyArray<readonly [string, string | undefined, string]> = [
         [filter(3), '{"filter":{"n":3}}', "invalid_request"],
         ["", undefined, "invalid_request"],
@@ -26,7 +26,7 @@ layer(serviceLayer())("The filter", (it) => {
         const problem = assertProblem(yield* wire("DELETE", `/v1/t${query}`, { key, body }), 400, code)
         assert.match(pathsOf(problem)[0] ?? "", /^\/?filter/)
       }
-      assert.strictEqual((yield* wire("DELETE", `/v1/t${filter(3)}`, { key, body: "{}" })).text, '{"deleted":1}')
+      assert.include((yield* wire("DELETE", `/v1/t${filter(3)}`, { key, body: "{}" })).text, '{"deleted":1,')
     })
   )
 
@@ -45,9 +45,9 @@ layer(serviceLayer())("The filter", (it) => {
       ] as const) {
         assertProblem(yield* remove(query, body), 400, code)
       }
-      assert.strictEqual((yield* remove({}, '{"filter":{"n":1},"search":"cafe"}')).text, '{"deleted":1}')
-      assert.strictEqual((yield* remove({ filter: "{}", search: "cafe" })).text, '{"deleted":1}')
-      assert.strictEqual((yield* remove({}, '{"filter":{},"search":"bar"}')).text, '{"deleted":1}')
+      assert.include((yield* remove({}, '{"filter":{"n":1},"search":"cafe"}')).text, '{"deleted":1,')
+      assert.include((yield* remove({ filter: "{}", search: "cafe" })).text, '{"deleted":1,')
+      assert.include((yield* remove({}, '{"filter":{},"search":"bar"}')).text, '{"deleted":1,')
       assert.strictEqual((yield* wire("GET", "/v1/t/count", { key })).text, '{"count":1}')
     })
   )
@@ -60,7 +60,8 @@ layer(serviceLayer())("The filter", (it) => {
         yield* wire("POST", "/v1/t/batch", { key, body: JSON.stringify({ operations: adds }) })
       }
       const remove = wire("DELETE", "/v1/t", { key, body: '{"filter":{"all":true}}' })
-      assert.deepStrictEqual([(yield* remove).text, (yield* remove).text], ['{"deleted":300}', '{"deleted":0}'])
+      assert.include((yield* remove).text, '{"deleted":300,')
+      assert.strictEqual((yield* remove).text, '{"deleted":0}')
     })
   )
 })

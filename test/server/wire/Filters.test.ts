@@ -168,7 +168,7 @@ layer(serviceLayer())("An equality filter", (it) => {
       const filter = `{"text":${alike[1]}}`
       assert.deepStrictEqual(numbers(yield* find(key, { filter })), [1])
       assert.strictEqual((yield* filtered(key, "count", filter)).text, '{"count":1}')
-      assert.strictEqual((yield* filtered(key, "delete", filter)).text, '{"deleted":1}')
+      assert.include((yield* filtered(key, "delete", filter)).text, '{"deleted":1,')
       assert.deepStrictEqual(numbers(yield* find(key, {})), [0])
     })
   )

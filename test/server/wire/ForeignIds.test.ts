@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { alike, dumpOf } from "../../support/AccountCopies.ts"
 import { newConnection } from "../../support/Mcp.ts"
@@ -72,16 +73,19 @@ const requests: Readonly<Record<string, ReadonlyArray<Request>>> = {
   "links.textField": [["POST", "/v1/_text_field_links", '{"table":"$table","id":"$id","field":"text"}']],
   "links.query": [["POST", "/v1/_query_links", '{"table":"$table","filter":{"id":"$id"}}']],
   "connections.list": [["GET", "/v1/_connections"]],
-  "connections.revoke": [["DELETE", "/v1/_connections/$connection"]]
+  "connections.revoke": [["DELETE", "/v1/_connections/$connection"]],
+  "account.delete": [["DELETE", "/v1/_account", '{"email":"$email"}']]
 }
 
-type Names = Readonly<Record<"table" | "id" | "gone" | "key" | "connection" | "once", string>>
+type Names = Readonly<Record<"table" | "id" | "gone" | "key" | "connection" | "email" | "once", string>>
 
 const fill = (text: string, names: Names) => text.replaceAll(/\$(\w+)/g, (_, name: keyof Names) => names[name])
 
 /** An account that has one of everything, and the names of it. */
 const withEverything = Effect.gen(function* () {
-  const { accountId, apiKey: key } = yield* newConnection()
+  const { accountId, apiKey: key, email } = yield* newConnection()
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`INSERT INTO account_emails (email, account_id) VALUES (${email}, ${accountId})`
   // A key stands for one request of each operation on a table, so that each of them has to have one.
   const write = Effect.fnUntraced(function* (method: string, path: string, body: string) {
     const answer = yield* wire(method, path, { key, body, headers: { "idempotency-key": "once" } })
@@ -103,7 +107,7 @@ const withEverything = Effect.gen(function* () {
     yield* wire("GET", "/v1/_connections", { key })
   )
   yield* wire("POST", "/v1/_row_links", { key, body: JSON.stringify({ table: "private", id }) })
-  const names: Names = { table: "private", id, gone, key: other, connection: connections[0]!.id, once: "once" }
+  const names: Names = { table: "private", id, gone, key: other, connection: connections[0]!.id, email, once: "once" }
   return { accountId, names }
 })
 
@@ -113,6 +117,7 @@ const randomNames = (): Names => ({
   gone: randomUUID(),
   key: randomUUID(),
   connection: randomUUID(),
+  email: "nobody@example.com",
   once: "unused"
 })
 

@@ -1,4 +1,4 @@
-/** A request as method, path and body; `$id` stands for the id of a stored row, `$token` for a fresh sign-in token. */
+/** A request as method, path and body; `$id` stands for the id of a stored row, `$email` for the account's address, `$token` for a fresh sign-in token. */
 export type Sample = readonly [method: string, path: string, body?: string]
 
 /** An operation of the specification's section 4: its statuses, each with a request that brings it about. */
@@ -124,7 +124,15 @@ export const operations: Readonly<Record<string, Operation>> = {
   "connections.list": everyV1([200, ["GET", "/v1/_connections"]], { 400: ["GET", "/v1/_connections?a=1"] }),
   "connections.revoke": everyV1([200, ["DELETE", "/v1/_connections/unknown"]], {
     400: ["DELETE", "/v1/_connections/unknown?a=1"]
-  })
+  }),
+  "account.delete": {
+    success: [200, ["DELETE", "/v1/_account", '{"email":"$email"}']],
+    refusals: {
+      400: ["DELETE", "/v1/_account", '{"email":"other@example.com"}'],
+      401: ["DELETE", "/v1/_account", '{"email":"$email"}'],
+      429: ["DELETE", "/v1/_account", '{"email":"other@example.com"}']
+    }
+  }
 }
 
 /** Statuses that any operation may answer with, whatever it declares: unknown address, framing and our own faults. */

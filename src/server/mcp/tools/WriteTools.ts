@@ -10,12 +10,12 @@ import {
   boundedBatch,
   boundedUpdate,
   dryDelete,
+  dryForget,
   dryRefusedUpdate,
   dryUpdate,
   shownBy,
   tokenBudget,
-  written,
-  writtenDelete
+  written
 } from "../Results.ts"
 import { batchReceipt, receipt } from "../Receipts.ts"
 import { changes, changesAnew, targetOf, tool } from "../Tool.ts"
@@ -130,23 +130,29 @@ export const updateWhere = tool({
   })
 })
 
+/** A deletion for good has no time until which it can be undone. */
+const withoutNull = ({ text }: JsonText): JsonText => JsonText.trusted(text.replace(',"restorable_until":null', ""))
+
 export const remove = tool({
   name: "delete",
   title: "Delete rows",
   description:
-    "Deletes every row that matches a non-empty filter. Only when removal is clearly requested; try dryRun first. For {limits.versionDays} restore undoes it by the change in the result.",
+    "Deletes every row that matches a non-empty filter, or with all the whole table. Only when removal is clearly requested; try dryRun first. For {limits.versionDays} restore undoes it by the change in the result; with forever nothing can: the rows are gone with all versions, also rows deleted before. Only when that is asked for.",
   hints: changes,
   input: Schema.Struct({
     table: F.table,
     dryRun: Schema.optionalKey(F.dryRun),
+    all: Schema.optionalKey(Schema.Boolean.annotate({ description: "true, without filter: every row." })),
+    forever: Schema.optionalKey(Schema.Boolean.annotate({ description: "true deletes for good." })),
     ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
     idempotencyKey: Schema.optionalKey(F.idempotencyKey),
     search: Schema.optionalKey(F.search),
-    filter: F.requiredFilter
+    filter: Schema.optionalKey(F.requiredFilter)
   }),
   output: Schema.Struct({
-    deleted: Schema.optionalKey(F.count("How many rows were deleted.")),
-    restorable_until: Schema.optionalKey(Schema.String.annotate({ description: "Until when restore works." })),
+    deleted: Schema.optionalKey(F.count("Rows.")),
+    forgotten: Schema.optionalKey(Schema.Int.annotate({ description: "Erased." })),
+    restorable_until: Schema.optionalKey(Schema.String.annotate({ description: "In UTC." })),
     ...dryRunFields,
     ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
     change: F.changeTold,
@@ -155,12 +161,16 @@ export const remove = tool({
   }),
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, actor) {
-    if (args.dryRun === true) return yield* dryDelete(actor, args)
+    if (args.dryRun === true && args.forever !== true) return yield* dryDelete(actor, args)
     const writes = yield* Writes
-    const { filter, ifUpdatedAt, search } = args
-    const write = writes.write(actor, targetOf(args), { action: "delete", filter, search, ifUpdatedAt })
     const { notes } = yield* Rows
-    return yield* Effect.flatMap(notes.ofWrite(args, actor, write), (result) => writtenDelete(actor, result))
+    const { all, filter, forever, ifUpdatedAt, search, table } = args
+    const operation = { action: "delete", filter, search, all, forever, ifUpdatedAt } as const
+    const write = writes.write(actor, targetOf(args), operation)
+    return yield* written(
+      notes.ofWrite({ table, filter }, actor, write),
+      args.dryRun === true ? dryForget : withoutNull
+    )
   })
 })
 

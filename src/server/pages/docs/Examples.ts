@@ -29,7 +29,7 @@ const samples: Readonly<
   "versions.restore": { body: { id: "$ROW_ID", version: 1 } },
   "rows.query": { query: { filter: '{"done":false}', search: "milk", sort: "-created_at", limit: "10" } },
   "rows.add": { body: { title: "Buy milk", done: false } },
-  "rows.delete": { body: { filter: { done: true } } },
+  "rows.delete": { query: { dry_run: "true" }, body: { filter: { done: true } } },
   "rows.upsert": { body: { key: "title", row: { title: "Buy milk", done: false } } },
   "rows.batch": {
     body: {
@@ -46,6 +46,7 @@ const samples: Readonly<
   "links.row": { body: { table: "tasks", id: "$ROW_ID" } },
   "links.textField": { body: { table: "tasks", id: "$ROW_ID", field: "title" } },
   "links.query": { body: { table: "tasks", filter: { done: false }, sort: "-created_at" } },
+  "account.delete": { body: { email: "ada@example.com" } },
   "rows.count": { query: { filter: '{"done":false}', by: "list" } }
 }
 

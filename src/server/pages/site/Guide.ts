@@ -46,6 +46,8 @@ const guide: ReadonlyArray<readonly [heading: string, rules: ReadonlyArray<strin
       "A restore archives what it replaces, so it can be undone too.",
       "Every write has a number: REST has it in the header `X-Change`, tools have it as `change`. `_changes` lists who changed what; `_undo` takes back one whole write, unless its rows have changed since. With `dry_run=true` it only tells what it would do, and an undo can be undone.",
       "`{table}/deleted` lists the rows that are gone and can still be restored, with until when. Over `/mcp`, `versions` lists a table's changes and deleted rows, and `restore` undoes a `change`.",
+      "A delete says until when its rows can be restored. With `forever` they go for good instead, with all their versions, and so do rows deleted before that match; `all` means every row of a table. Ask for it only where the person does, and try it with `dry_run=true` first.",
+      "`DELETE /v1/_account`, confirmed by the account's e-mail address, deletes the account with everything that it holds.",
       "To follow an account, pass the last `change` as `since` to `_changes`: nothing is missed and nothing comes twice.",
       "`_export` returns every row as one document, and `_import` loads it into the same account or another one: all rows or none, with their ids and times.",
       "`_usage` returns what the account stores, every limit, and how many requests the key can send right now."

@@ -4,6 +4,8 @@ export interface CommitParts {
   readonly changes: boolean
   /** Responses are kept for repeats of their requests. */
   readonly records: boolean
+  /** Rows are removed for good: kept responses of their tables lose their text, and links to the rows end. */
+  readonly forgets: boolean
   /** Waits for accounts that another transaction has locked, instead of skipping them. */
   readonly waits: boolean
 }
@@ -38,6 +40,17 @@ const newRecords = `new_records AS (
     FROM idempotency_records i
     WHERE i.account_id = r.account_id AND i.scope = r.scope AND i.key = r.key
     LIMIT 1
+  ) i
+)`
+
+const keptRows = `kept_rows AS (
+  SELECT i.account_id, i.scope, i.key, i.bytes
+  FROM unnest(:scrubbed_accounts, :scrubbed_scopes) AS s (account_id, scope)
+  CROSS JOIN LATERAL (
+    SELECT account_id, scope, key, bytes
+    FROM idempotency_records
+    WHERE account_id = s.account_id AND scope = s.scope AND answer IS NOT NULL
+    OFFSET 0
   ) i
 )`
 
@@ -76,14 +89,14 @@ const newVersions = `new_versions AS (
 const sum = (part: string) =>
   `(SELECT coalesce(sum(p.bytes), 0)::bigint FROM ${part} p WHERE p.account_id = w.account_id)`
 
-const account = ({ changes, records }: CommitParts) => `account AS (
+const account = ({ changes, forgets, records }: CommitParts) => `account AS (
   UPDATE accounts a
   SET revision = w.revision + 1,
     next_seq = w.next_seq,
     next_change = w.next_change,
     storage_bytes = w.storage_bytes,
     version_bytes = a.version_bytes${changes ? `\n      + ${sum("new_versions")}\n      - ${sum("stale_versions")}` : ""},
-    idempotency_bytes = a.idempotency_bytes${records ? `\n      + ${sum("new_records")}\n      - ${sum("old_records")}` : ""}
+    idempotency_bytes = a.idempotency_bytes${records ? `\n      + ${sum("new_records")}\n      - ${sum("old_records")}` : ""}${forgets ? `\n      - ${sum("kept_rows")}` : ""}
   FROM wanted w
   JOIN locked l ON l.account_id = w.account_id AND l.revision = w.revision
   WHERE a.account_id = w.account_id${
@@ -171,6 +184,31 @@ const recorded = `recorded AS (
     bytes = excluded.bytes, created_at = excluded.created_at
 )`
 
+// The responses of deletes have no rows, so no record is both scrubbed and written. A link's target begins with its kind.
+const scrubbed = `scrubbed AS (
+  UPDATE idempotency_records i
+  SET answer = NULL, bytes = 0
+  FROM account a
+  JOIN kept_rows k ON k.account_id = a.account_id
+  WHERE i.account_id = k.account_id AND i.scope = k.scope AND i.key = k.key
+), forgotten AS (
+  SELECT a.account_id, array_agg(f.place) AS places
+  FROM account a
+  JOIN unnest(:forgotten_accounts, :forgotten_places) AS f (account_id, place) ON f.account_id = a.account_id
+  GROUP BY a.account_id
+), ended AS (
+  DELETE FROM links l
+  USING forgotten f
+  CROSS JOIN LATERAL (
+    SELECT account_id, ctid
+    FROM links
+    WHERE account_id = f.account_id
+      AND substring(target FROM '^[{]"kind":"[a-z]+",("table":"[^"]*","id":"[^"]*")') = ANY (f.places)
+    OFFSET 0
+  ) AS found
+  WHERE l.account_id = found.account_id AND l.ctid = found.ctid
+)`
+
 const verdicts = `SELECT w.account_id,
   CASE WHEN a.account_id IS NOT NULL THEN 'committed' WHEN l.account_id IS NULL THEN 'busy' ELSE 'stale' END AS verdict,
   a.version_bytes, a.idempotency_bytes, extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation
@@ -190,10 +228,12 @@ export const commitText = (parts: CommitParts): string => {
     locked(parts.waits),
     ...(parts.records ? [newRecords] : []),
     ...(parts.changes ? [newVersions] : []),
+    ...(parts.forgets ? [keptRows] : []),
     account(parts),
     added,
     ...(parts.changes ? [changed] : []),
-    ...(parts.records ? [recorded] : [])
+    ...(parts.records ? [recorded] : []),
+    ...(parts.forgets ? [scrubbed] : [])
   ]
   return `WITH ${ctes.join(", ")}\n${verdicts}`
 }

@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
 import { rowKeys } from "../../../domain/keys/RowKeys.ts"
+import { linkedPlace } from "../../../domain/Link.ts"
 import type { ArchiveBytes, Limits } from "../../../domain/Limits.ts"
 import type { Unavailable } from "../../../domain/Problem.ts"
 import type { Moment } from "../../../domain/Actor.ts"
@@ -11,7 +12,8 @@ import { accountsAtOnce, makeGroups } from "../../sql/Groups.ts"
 import { bigints, binaries, integers, texts, times } from "../../sql/SqlParams.ts"
 import { refine } from "../../sql/SqlFailure.ts"
 import { commitText, type CommitParts } from "./CommitStatement.ts"
-import type { IdempotencyRecord } from "./Evaluation.ts"
+import { requestScope, type IdempotencyRecord } from "./Evaluation.ts"
+import { operationsWithRows } from "../operations/Operations.ts"
 import { traced } from "../../telemetry/Traced.ts"
 import type { Archived, LoggedChange, WorkRow } from "./Workspace.ts"
 
@@ -121,9 +123,11 @@ interface AccountChanges {
 /** The parts of the statement that store these changes. */
 const partsOf = (group: ReadonlyArray<AccountChanges>): Omit<CommitParts, "waits"> => ({
   changes: group.some(
-    ({ changes }) => changes.archived.length > 0 || changes.touched.some((row) => row.stored !== undefined)
+    ({ changes }) =>
+      changes.archived.length > 0 || changes.touched.some((row) => row.stored !== undefined || row.isForgotten)
   ),
-  records: group.some(({ changes }) => changes.records.length > 0)
+  records: group.some(({ changes }) => changes.records.length > 0),
+  forgets: group.some(({ changes }) => changes.touched.some(({ isForgotten }) => isForgotten))
 })
 
 /** The changes of a group as lists: every item has its account beside it. */
@@ -146,11 +150,21 @@ const listsOf = (group: ReadonlyArray<AccountChanges>, versionsPerRow: number) =
     removed: rows.filter(({ item }) => item.stored !== undefined && item.content === undefined),
     stored: archived.filter(({ item }) => contents.has(item.content)),
     passing: archived.filter(({ item }) => !contents.has(item.content)),
-    pruned: rows.filter(({ item }) => item.lastVersion > versionsPerRow),
+    pruned: rows.filter(({ item }) => item.isForgotten || item.lastVersion > versionsPerRow),
+    forgotten: rows.filter(({ item }) => item.isForgotten),
+    scrubbed: items(({ touched }) => scopesToScrub(touched)),
     logged: items(({ logged }) => logged),
     records: items(({ records }) => records)
   }
 }
+
+/** The scopes of the kept responses that may have rows which are removed for good. */
+const scopesToScrub = (touched: ReadonlyArray<WorkRow>): ReadonlyArray<string> => {
+  const tables = new Set(touched.flatMap(({ isForgotten, place }) => (isForgotten ? [place.table] : [])))
+  return [...tables].flatMap((table) => operationsWithRows.map((operation) => requestScope(operation, table)))
+}
+
+const lastInteger = 2_147_483_647
 
 type Lists = ReturnType<typeof listsOf>
 
@@ -225,7 +239,13 @@ const commitParameters = {
   pruned_accounts: accountsOf("pruned"),
   pruned_tables: text(({ pruned }) => pruned.map(({ item }) => item.place.table)),
   pruned_ids: text(({ pruned }) => pruned.map(({ item }) => item.place.id)),
-  pruned_versions: integer(({ pruned, versionsPerRow }) => pruned.map(({ item }) => item.lastVersion - versionsPerRow)),
+  pruned_versions: integer(({ pruned, versionsPerRow }) =>
+    pruned.map(({ item }) => (item.isForgotten ? lastInteger : item.lastVersion - versionsPerRow))
+  ),
+  forgotten_accounts: accountsOf("forgotten"),
+  forgotten_places: text(({ forgotten }) => forgotten.map(({ item }) => linkedPlace(item.place))),
+  scrubbed_accounts: accountsOf("scrubbed"),
+  scrubbed_scopes: text(({ scrubbed }) => scrubbed.map(({ item }) => item)),
   logged_accounts: accountsOf("logged"),
   logged_changes: bigint(({ logged }) => logged.map(({ item }) => item.change)),
   logged_places: integer(({ logged }) => logged.map(({ item }) => item.place)),

@@ -13,6 +13,7 @@ import {
   withMembers
 } from "../../../domain/Problem.ts"
 import { tooLarge } from "../../../domain/RowInput.ts"
+import type { DeletedRow } from "./FindDeleted.ts"
 import type { IdOwner } from "./FindHistory.ts"
 import { forgottenAnswer, type Restorable, type WriteContext } from "../operations/OperationKind.ts"
 import { kindOf, type Action, type OperationFailure, type Write } from "../operations/Operations.ts"
@@ -76,6 +77,7 @@ export interface Loaded {
   readonly restorable: ReadonlyMap<string, Restorable>
   readonly idOwners: ReadonlyMap<string, ReadonlyArray<IdOwner>>
   readonly undoable: ReadonlyArray<Undoable>
+  readonly deleted: ReadonlyArray<DeletedRow>
 }
 
 export const recordId = (scope: string, key: string): string => `${scope} ${key}`
@@ -184,9 +186,11 @@ export class Evaluation {
       now,
       newId,
       versionsPerRow: limits.versionsPerRow,
+      versionDays: limits.versionDays,
       restorable: (id) => loaded.restorable.get(restorableId(table, id)),
       idOwners: (id) => loaded.idOwners.get(id) ?? [],
       undoable: loaded.undoable,
+      deleted: loaded.deleted,
       hash: requestHash,
       addRecord: (key) => {
         const record = this.record(addScope, key, now)

@@ -2,7 +2,7 @@ import { Cause, Effect, Result } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
-import type { Unavailable } from "../../../domain/Problem.ts"
+import type { Unauthenticated, Unavailable } from "../../../domain/Problem.ts"
 import { Capacity, noRoomForAnswer } from "../../capacity/Capacity.ts"
 import { Settings } from "../../config/Settings.ts"
 import { transact } from "../../sql/SqlFailure.ts"
@@ -23,6 +23,9 @@ const optimisticAttempts = 4
 const largeResponse = 262_144
 /** Once the responses of a group have more characters, the rest of the group is executed later. */
 const mostResponses = 8_388_608
+
+/** What a group can fail with: among others, its account was deleted. */
+export type GroupFailure = Unavailable | Unauthenticated | LacksRoom
 
 /** The outcomes of the first writes of a group, and the account after them. */
 export interface ExecutedGroup {
@@ -162,10 +165,12 @@ export const makeExecuteGroup = Effect.gen(function* () {
   }
 
   /** After a failure it is unknown whether the commit landed, and whether the next connection is to the same database. */
-  const forgetAfter = (accountId: AccountId, cause: Cause.Cause<Unavailable | LacksRoom>) =>
+  const forgetAfter = (accountId: AccountId, cause: Cause.Cause<GroupFailure>) =>
     Effect.sync(() => {
-      if (Cause.hasDies(cause)) return cache.forget(accountId)
-      if (!cause.reasons.some((reason) => Cause.isFailReason(reason) && isLacking(reason.error))) cache.forgetAll()
+      const failed = (is: (error: GroupFailure) => boolean) =>
+        cause.reasons.some((reason) => Cause.isFailReason(reason) && is(reason.error))
+      if (Cause.hasDies(cause) || failed(({ _tag }) => _tag === "Unauthenticated")) return cache.forget(accountId)
+      if (!failed(isLacking)) cache.forgetAll()
     })
 
   /** `state` is what is remembered of the account. Without patience, the group is refused at once when there is no room. */

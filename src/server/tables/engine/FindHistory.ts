@@ -3,6 +3,7 @@ import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { integers, texts } from "../../sql/SqlParams.ts"
 import { refine } from "../../sql/SqlFailure.ts"
+import { revisionOf } from "../../sql/LockAccount.ts"
 import { traced } from "../../telemetry/Traced.ts"
 import { WorkRow } from "./Workspace.ts"
 
@@ -75,7 +76,7 @@ export const makeVersionFinder = (sql: SqlClient.SqlClient) =>
           WHERE a.account_id = ${accountId}
         `
     return {
-      revision: Number(found[0]!.revision),
+      revision: yield* revisionOf(found),
       versions: found.flatMap((row) =>
         row.id === null
           ? []
@@ -142,7 +143,7 @@ export const makeIdOwnerFinder = (sql: SqlClient.SqlClient) =>
       WHERE a.account_id = ${accountId}
     `
     return {
-      revision: Number(found[0]!.revision),
+      revision: yield* revisionOf(found),
       owners: found.flatMap(({ id, is_live, is_restorable, last_version, table_name }) =>
         id === null
           ? []

@@ -3,6 +3,7 @@ import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { bigint, texts } from "../../sql/SqlParams.ts"
 import { refine } from "../../sql/SqlFailure.ts"
+import { revisionOf } from "../../sql/LockAccount.ts"
 import { traced } from "../../telemetry/Traced.ts"
 import type { Undoable } from "../operations/Undo.ts"
 import { WorkRow } from "./Workspace.ts"
@@ -110,7 +111,7 @@ export const makeUndoFinder = (sql: SqlClient.SqlClient) => {
           ORDER BY c.place
         `
     return {
-      revision: Number(found[0]!.revision),
+      revision: yield* revisionOf(found),
       rows: found.flatMap((one) => (one.id === null ? [] : [undoableOf(one)]))
     }
   }, refine)

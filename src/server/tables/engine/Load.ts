@@ -6,6 +6,7 @@ import { recordId, requestScope, restorableId, type Loaded, type WriteRequest } 
 import { isRowId } from "../../../domain/Row.ts"
 import { kindOf, selectorOf } from "../operations/Operations.ts"
 import { WorkRow, Workspace, type AccountState } from "./Workspace.ts"
+import type { WantedDeleted } from "./FindDeleted.ts"
 import type { WantedVersion } from "./FindHistory.ts"
 import type { WantedUndo } from "./FindUndoable.ts"
 import type { Found, SnapshotRepo } from "./SnapshotRepo.ts"
@@ -45,7 +46,13 @@ export const remembered = (account: AccountState, rows: ReadonlyArray<WorkRow> =
 })
 
 /** For writes that need nothing of the database. */
-export const nothingLoaded: Loaded = { records: new Map(), restorable: new Map(), idOwners: new Map(), undoable: [] }
+export const nothingLoaded: Loaded = {
+  records: new Map(),
+  restorable: new Map(),
+  idOwners: new Map(),
+  undoable: [],
+  deleted: []
+}
 
 /** The versions that restores name. */
 const versionsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<WantedVersion> =>
@@ -59,6 +66,15 @@ const versionsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Wanted
 /** The write that is to be undone, of which a group has one at most. */
 export const undoOf = (requests: ReadonlyArray<WriteRequest>): WantedUndo | undefined =>
   requests.flatMap(({ writes }) => writes.flatMap((write) => kindOf(write).undoes?.(write) ?? []))[0]
+
+/** The deleted rows that are to be removed for good, for which a group has one write at most. */
+export const deletedOf = (requests: ReadonlyArray<WriteRequest>): WantedDeleted | undefined =>
+  requests.flatMap(({ table, writes }) =>
+    writes.flatMap((write) => {
+      const filter = kindOf(write).forgets?.(write)
+      return filter === undefined || filter.isImpossible ? [] : [{ table, filter }]
+    })
+  )[0]
 
 /** The ids that imports bring. */
 const idsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<string> =>
@@ -74,24 +90,26 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
     const restores = versionsOf(requests)
     const ids = idsOf(requests)
     const undo = undoOf(requests)
-    const needsNoMore = restores.length === 0 && ids.length === 0 && undo === undefined
+    const forgotten = deletedOf(requests)
+    const needsNoMore = restores.length === 0 && ids.length === 0 && undo === undefined && forgotten === undefined
     if (known !== undefined && cached !== undefined && needsNoMore) {
       return remembered(known.state, cached.rows)
     }
     const selectors = cached === undefined ? selectorsOf(requests) : []
     const keys = known === undefined ? recordKeysOf(requests) : []
-    const [account, rows, versions, records, owners, undoable] = yield* Effect.all(
+    const [account, rows, versions, records, owners, undoable, deleted] = yield* Effect.all(
       [
         known === undefined ? repo.account(accountId) : Effect.succeed(known.state),
         selectors.length === 0 ? Effect.undefined : repo.rows(accountId, selectors),
         restores.length === 0 ? Effect.undefined : repo.versions(accountId, restores, versionDays),
         keys.length === 0 ? Effect.undefined : repo.records(accountId, keys),
         ids.length === 0 ? Effect.undefined : repo.idOwners(accountId, ids, versionDays),
-        undo === undefined ? Effect.undefined : repo.undoable(accountId, undo, versionDays)
+        undo === undefined ? Effect.undefined : repo.undoable(accountId, undo, versionDays),
+        forgotten === undefined ? Effect.undefined : repo.deleted(accountId, forgotten)
       ],
       { concurrency: "unbounded" }
     )
-    const isOneSnapshot = [rows, versions, records, owners, undoable].every(
+    const isOneSnapshot = [rows, versions, records, owners, undoable, deleted].every(
       (part) => part === undefined || part.revision === account.revision
     )
     if (!isOneSnapshot) return undefined
@@ -106,7 +124,8 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
       records: new Map((records?.records ?? []).map((record) => [recordId(record.scope, record.key), record])),
       restorable,
       idOwners: Map.groupBy(owners?.owners ?? [], ({ id }) => id),
-      undoable: undoable?.rows ?? []
+      undoable: undoable?.rows ?? [],
+      deleted: deleted?.rows ?? []
     }
     return { ...snapshotOf(account, cached?.rows ?? rows?.rows ?? [], loaded), isRemembered: cached !== undefined }
   })

@@ -4,6 +4,8 @@ import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { texts, times } from "../../sql/SqlParams.ts"
 import { refine } from "../../sql/SqlFailure.ts"
+import { accountGone, revisionOf } from "../../sql/LockAccount.ts"
+import { makeDeletedFinder } from "./FindDeleted.ts"
 import { makeIdOwnerFinder, makeVersionFinder } from "./FindHistory.ts"
 import { makeUndoFinder } from "./FindUndoable.ts"
 import type { RecordKey } from "./Load.ts"
@@ -46,9 +48,10 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
             FROM tables
             WHERE account_id = a.account_id AND rows > 0
           ) t
-          WHERE a.account_id = ${accountId}
+          WHERE a.account_id = ${accountId} AND a.closed_at IS NULL
         `
-      const row = rows[0]!
+      const row = rows[0]
+      if (row === undefined) return yield* accountGone()
       return {
         revision: Number(row.revision),
         incarnation: row.incarnation,
@@ -82,7 +85,7 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
           WHERE a.account_id = ${accountId}
         `
       return {
-        revision: Number(found[0]!.revision),
+        revision: yield* revisionOf(found),
         rows: found.flatMap((row) => (row.id === null ? [] : [liveRow(row)]))
       }
     }, refine)
@@ -115,7 +118,7 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
           WHERE a.account_id = ${accountId}
         `
       return {
-        revision: Number(found[0]!.revision),
+        revision: yield* revisionOf(found),
         records: found.flatMap((row) =>
           row.scope === null
             ? []
@@ -167,6 +170,7 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
       recordBytes,
       idOwners: makeIdOwnerFinder(sql),
       ...makeUndoFinder(sql),
+      ...makeDeletedFinder(sql),
       lock
     }
   })
@@ -237,7 +241,7 @@ const makeRowFinder = (sql: SqlClient.SqlClient) => {
       ORDER BY s.place
     `
     return {
-      storageBytes: Number(found[0]!.storage_bytes),
+      storageBytes: Number(found[0]?.storage_bytes ?? 0),
       found: found.map(({ bytes, rows }) => ({ rows, bytes: Number(bytes) }))
     }
   }, refine)

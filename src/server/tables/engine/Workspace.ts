@@ -60,9 +60,12 @@ export interface LoggedChange extends Author {
   readonly table: string
   readonly id: string
   readonly operation: ChangeOperation
-  /** The version that has the row's content before the write; null where there was none. */
+  /** The version that has the row's content before the write; null where there was none, {@link noVersion} where none is kept. */
   readonly version: number | null
 }
+
+/** In the log, in place of the number of a version: what the row was before is gone for good. */
+export const noVersion = 0
 
 /** A change of a row within a write: its content before, undefined for a new or deleted row, and the version that has it. */
 interface RowChange {
@@ -83,6 +86,8 @@ export class WorkRow {
   lastVersion: number
   /** The time of the row's last content, also after a delete: the next content gets a later one. */
   lastUpdate: number
+  /** The row and all its versions are removed for good. */
+  isForgotten = false
   private readonly storedVersion: number
   private keys: { readonly data: JsonText; readonly map: ReadonlyMap<string, string> } | undefined
 
@@ -96,7 +101,7 @@ export class WorkRow {
   }
 
   get isTouched(): boolean {
-    return this.content !== this.stored || this.lastVersion !== this.storedVersion
+    return this.isForgotten || this.content !== this.stored || this.lastVersion !== this.storedVersion
   }
 
   get row(): Row {
@@ -233,6 +238,14 @@ export class Workspace {
     }
     const updatedAt = Math.max(now, row.lastUpdate + 1)
     this.set(row, data === undefined ? undefined : { updatedAt, data, author }, operation, version)
+  }
+
+  /** Removes a row, live or deleted, with all its versions: nothing is archived. */
+  forget(row: WorkRow): void {
+    this.set(row, undefined, "delete", noVersion)
+    const { isForgotten } = row
+    row.isForgotten = true
+    this.undoLog.push(() => void (row.isForgotten = isForgotten))
   }
 
   /**

@@ -1,18 +1,18 @@
 import { Cause, Context, Effect, Exit, Fiber, Layer, Result } from "effect"
 import type { AccountId } from "../../../domain/Account.ts"
-import type { Unavailable } from "../../../domain/Problem.ts"
+import type { Unauthenticated, Unavailable } from "../../../domain/Problem.ts"
 import { resumeCaller, type Caller } from "../../sql/Groups.ts"
 import { DatabasePulse } from "../../sql/DatabasePulse.ts"
 import { linkCurrentSpan, traced } from "../../telemetry/Traced.ts"
 import * as Metrics from "../../telemetry/Metrics.ts"
 import { Archives } from "./Archives.ts"
-import { makeExecuteGroup, type ExecutedGroup } from "./ExecuteGroup.ts"
+import { makeExecuteGroup, type ExecutedGroup, type GroupFailure } from "./ExecuteGroup.ts"
 import type { WriteResult, WriteFailure, WriteOutcome, WriteRequest } from "./Evaluation.ts"
 import { kindOf } from "../operations/Operations.ts"
 import type { AccountState } from "./Workspace.ts"
-import { isLacking, type LacksRoom } from "./WriteRoom.ts"
+import { isLacking } from "./WriteRoom.ts"
 
-interface Pending extends Caller<WriteResult, WriteFailure | Unavailable> {
+interface Pending extends Caller<WriteResult, WriteFailure | Unauthenticated | Unavailable> {
   readonly request: WriteRequest
   isAbandoned: boolean
   /** Its group failed for one of its writes, so each is tried by itself. */
@@ -123,11 +123,7 @@ export class WriteQueue extends Context.Service<WriteQueue>()("agent-memory/serv
       begin(shortened, group[0]!.context, () => drain(queue))
     }
 
-    const refuse = (
-      queue: AccountQueue,
-      group: ReadonlyArray<Pending>,
-      cause: Cause.Cause<Unavailable | LacksRoom>
-    ): void => {
+    const refuse = (queue: AccountQueue, group: ReadonlyArray<Pending>, cause: Cause.Cause<GroupFailure>): void => {
       const lacksRoom = cause.reasons.some((reason) => Cause.isFailReason(reason) && isLacking(reason.error))
       if (group.length > 1 && (lacksRoom || Cause.hasDies(cause))) {
         for (const pending of group) {
@@ -146,7 +142,7 @@ export class WriteQueue extends Context.Service<WriteQueue>()("agent-memory/serv
     /** Succeeds when the write is durable. A write whose caller is interrupted before its turn is dropped. */
     const run = traced("WriteQueue.run")((request: WriteRequest) =>
       Effect.withFiber(({ context }) =>
-        Effect.callback<WriteResult, WriteFailure | Unavailable>((resume) => {
+        Effect.callback<WriteResult, WriteFailure | Unauthenticated | Unavailable>((resume) => {
           const queue = queueOf(request.accountId)
           const pending: Pending = { request, resume, context, isAbandoned: false, isAlone: false, isPatient: true }
           queue.waiting.push(pending)
@@ -169,8 +165,8 @@ export class WriteQueue extends Context.Service<WriteQueue>()("agent-memory/serv
 /** Whether it reads in the database what the other writes of a group may change, which is not stored yet. */
 const isAlwaysAlone = ({ writes }: WriteRequest): boolean =>
   writes.some((write) => {
-    const { ids, undoes } = kindOf(write)
-    return ids !== undefined || undoes !== undefined
+    const { forgets, ids, undoes } = kindOf(write)
+    return ids !== undefined || undoes !== undefined || forgets?.(write) !== undefined
   })
 
 const resumeAll = (group: ReadonlyArray<Pending>, outcomes: ReadonlyArray<WriteOutcome>): void => {

@@ -7,7 +7,7 @@ import { noRoom, noRoomForAnswer, type Capacity } from "../../capacity/Capacity.
 import type { Busy } from "../../capacity/Room.ts"
 import { maxResponseLength, recordId, type WriteRequest } from "./Evaluation.ts"
 import type { Found, SnapshotRepo } from "./SnapshotRepo.ts"
-import { recordKeysOf, selectorKey, selectorsOf, undoOf, type Known } from "./Load.ts"
+import { deletedOf, recordKeysOf, selectorKey, selectorsOf, undoOf, type Known } from "./Load.ts"
 import type { Selector } from "../operations/OperationKind.ts"
 import { kindOf } from "../operations/Operations.ts"
 import { encodeText } from "../../../domain/keys/SortKey.ts"
@@ -21,7 +21,7 @@ const maxKept = 8 * mebibyte
 /** There was no room for a group of writes, or for its responses. A write alone is refused with `problem`. */
 export class LacksRoom extends stackless(Data.TaggedError("LacksRoom"))<{ readonly problem: Unavailable }> {}
 
-export const isLacking = (error: Unavailable | LacksRoom): error is LacksRoom => error._tag === "LacksRoom"
+export const isLacking = (error: { readonly _tag: string }): error is LacksRoom => error._tag === "LacksRoom"
 
 const busy = noRoom({
   account:
@@ -38,7 +38,7 @@ const lacking = (failure: Busy) => new LacksRoom({ problem: busy(failure) })
  * short request may read all of an account. Groups that read or build a mebibyte or more wait for room.
  */
 export const makeWriteRoom = (
-  repo: Pick<SnapshotRepo["Service"], "recordBytes" | "sizes" | "undoableBytes">,
+  repo: Pick<SnapshotRepo["Service"], "deletedBytes" | "recordBytes" | "sizes" | "undoableBytes">,
   { answers, workspaces }: Pick<Capacity["Service"], "answers" | "workspaces">,
   limits: Limits
 ) => {
@@ -110,7 +110,9 @@ export const makeWriteRoom = (
     const selected = yield* selectedBytes(accountId, admitted, known)
     const undo = undoOf(admitted)
     const undone = undo === undefined ? 0 : yield* repo.undoableBytes(accountId, undo)
-    const amount = kept + selected.amount + undone
+    const forgotten = deletedOf(admitted)
+    const looked = forgotten === undefined ? 0 : yield* repo.deletedBytes(accountId, forgotten)
+    const amount = kept + selected.amount + undone + looked
     if (amount < mebibyte) return admitted
     // What is built becomes the response, so its room is checked before the work.
     const responseBytes = kept + selected.made

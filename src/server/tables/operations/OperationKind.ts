@@ -19,6 +19,7 @@ import { parseMatching, type Filter, type Matching } from "../../../domain/Query
 import { rowText, type Row } from "../../../domain/Row.ts"
 import type { RowSize } from "../../../domain/RowInput.ts"
 import type { Turns } from "../../../domain/Turns.ts"
+import type { DeletedRow } from "../engine/FindDeleted.ts"
 import type { IdOwner } from "../engine/FindHistory.ts"
 import type { WantedUndo } from "../engine/FindUndoable.ts"
 import type { Workspace, WorkRow } from "../engine/Workspace.ts"
@@ -41,11 +42,14 @@ export interface WriteContext {
   readonly now: number
   readonly newId: () => string
   readonly versionsPerRow: number
+  readonly versionDays: number
   readonly restorable: (id: string) => Restorable | undefined
   /** All rows that have, or had, this id, which must be one of `ids`. */
   readonly idOwners: (id: string) => ReadonlyArray<IdOwner>
   /** The rows of the write that `undoes` names. */
   readonly undoable: ReadonlyArray<Undoable>
+  /** The deleted rows that `forgets` may mean. */
+  readonly deleted: ReadonlyArray<DeletedRow>
   /** The kept response to an add with this key. */
   readonly addRecord: (key: string) => { readonly rowHash: string; readonly body: JsonText | undefined } | undefined
   readonly saveAddRecord: (key: string, row: JsonText, body: JsonText) => void
@@ -110,6 +114,8 @@ export interface OperationKind<Sent, Checked, Outcome, Failure = never> {
   readonly ids?: (write: Checked) => ReadonlyArray<string>
   /** The write whose rows are to be loaded. Such an operation forms a group alone. */
   readonly undoes?: (write: Checked) => WantedUndo
+  /** Which deleted rows of its table are to be loaded. Such an operation forms a group alone. */
+  readonly forgets?: (write: Checked) => Filter | undefined
   /** The tables that it changes, where they are not the request's one. */
   readonly tables?: (write: Checked, context: Pick<WriteContext, "undoable">) => ReadonlyArray<string>
   /** Its own idempotency key, beside the request's. */

@@ -49,6 +49,9 @@ export const kindOf = ({
   // Each kind is only called with operations of its action.
   kinds[action] as unknown as OperationKind<Sent, Write, unknown, OperationFailure<Action>>
 
+/** The operations whose responses have rows, by their names in the scopes of idempotency keys. */
+export const operationsWithRows = ["add", "upsert", "update_row", "update_where", "restore", "save", "batch"]
+
 const everyField: RowKeys = { short: "{}", long: null }
 
 /** The rows that a write may act on; undefined where it needs none, or can find none. */

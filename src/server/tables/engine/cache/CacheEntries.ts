@@ -80,6 +80,11 @@ export class CacheEntries {
     for (const [table] of this.of(accountId)) this.remove(accountId, table)
   }
 
+  /** The accounts that have entries. */
+  known(): ReadonlyArray<AccountId> {
+    return [...this.accounts.keys()]
+  }
+
   clear(): void {
     this.accounts.clear()
     this.lent.clear()

@@ -197,6 +197,8 @@ export const makeTableCache = Effect.fnUntraced(function* (reads: CacheReads, ca
     },
     /** After a commit of unknown outcome, or one in slices. */
     forget: (accountId: AccountId): void => entries.forget(accountId),
+    /** The accounts of which tables are in memory. */
+    accounts: (): ReadonlyArray<AccountId> => entries.known(),
     /** After a lost connection: the database may not be the same any more. */
     forgetAll: clear
   }
