@@ -148,7 +148,10 @@ const keyOf = ({ key }: { readonly key?: string }) => (key === undefined ? {} : 
 const restOf = (operation: ModelOperation, content: { readonly [name: string]: Json }): Json => {
   if (operation.kind === "write" && operation.write.action === "add") return content["row"]!
   if (operation.kind === "query") return { rows: content["rows"]!, has_more: content["has_more"]! }
-  return operation.kind === "tables" ? { tables: content["tables"]! } : told(operation, content)
+  if (operation.kind !== "tables") return told(operation, content)
+  // Agents are told more of each table.
+  const tables = content["tables"] as ReadonlyArray<{ readonly name: string; readonly rows: number }>
+  return { tables: tables.map(({ name, rows }) => ({ name, rows })) }
 }
 
 /** The text of an answer in which what a connection changed is told as what a key did: the model knows but one. */
