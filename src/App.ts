@@ -45,6 +45,7 @@ import { SafeFetchLayer } from "./server/oauth/SafeFetch.ts"
 import { AssetRoutes, type AssetsMissing } from "./server/pages/Assets.ts"
 import { BrowserSignInRoutes } from "./server/pages/BrowserSignInRoutes.ts"
 import { AccountRoutes } from "./server/pages/console/AccountRoutes.ts"
+import { CellRoutes } from "./server/pages/console/CellRoutes.ts"
 import { GridRoutes } from "./server/pages/console/GridRoutes.ts"
 import { KeysRoutes } from "./server/pages/console/KeysRoutes.ts"
 import { NewRowRoutes } from "./server/pages/console/NewRowRoutes.ts"
@@ -153,6 +154,7 @@ export const RoutesLayer = Layer.mergeAll(
   TablesRoutes,
   ImportRoutes,
   ShareRoutes,
+  CellRoutes,
   GridRoutes,
   NewRowRoutes,
   RowRoutes,

@@ -18,6 +18,7 @@ const entries = [
   "grid.css",
   "row.css",
   "console.ts",
+  "grid.ts",
   "viewer.css",
   "viewer.ts"
 ]

@@ -1,9 +1,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { browserSuite } from "../support/Browser.ts"
+import { accessibilityFaults, browserSuite } from "../support/Browser.ts"
 import { open, seeHeading, signedInVisit } from "../support/ConsentPages.ts"
 import { faultsOfLooks } from "../support/Looks.ts"
-import { BaseUrl, request, serviceLayer } from "../support/TestService.ts"
+import { BaseUrl, bodyOf, request, serviceLayer } from "../support/TestService.ts"
 import { press, run, see } from "../support/Viewer.ts"
 
 const suite = [
@@ -50,6 +50,57 @@ browserSuite("A person with only a browser", serviceLayer(), (it) => {
       })
     )
   }
+
+  it.effect("edits cells in place by keyboard, and loses nothing to a conflict or a lost connection", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      const { page, person } = yield* signedInVisit({ width: 1280 })
+      const key = person.apiKey
+      const ids: Array<string> = []
+      for (const n of ["1.10", "2", "3"]) {
+        const added = yield* request("POST", "/v1/t", { key, body: `{"name":"row","n":${n},"x":"same"}` })
+        ids.push(bodyOf<{ id: string }>(added).id)
+      }
+      yield* open(page, `${url}/tables/t`)
+      const cell = (nth: number, kind: string) => page.locator(`tr[data-id="${ids[nth]}"] td[data-kind="${kind}"]`)
+      const type = Effect.fnUntraced(function* (nth: number, value: string) {
+        yield* run(() => cell(nth, "number").focus())
+        yield* run(() => page.keyboard.press("Enter"))
+        yield* run(() => page.keyboard.press("ControlOrMeta+A"))
+        yield* run(() => page.keyboard.type(value))
+        yield* run(() => page.keyboard.press("Enter"))
+      })
+      const stored = Effect.map(request("GET", "/v1/t", { key }), ({ text }) =>
+        [...text.matchAll(/"n":([^,]*)/g)].map(([, n]) => n)
+      )
+      yield* type(0, "12345678901234567890.50")
+      yield* see(page, /^Saved\./)
+      assert.deepStrictEqual(yield* stored, ["12345678901234567890.50", "2", "3"])
+      assert.strictEqual(yield* run(() => cell(0, "number").textContent()), "12345678901234567890.50")
+
+      yield* request("POST", "/v1/t/update_row", { key, body: `{"id":"${ids[1]}","patch":{"x":"theirs"}}` })
+      yield* type(1, "7")
+      yield* see(page, /Somebody changed this row in the meantime/)
+      assert.strictEqual(yield* run(() => page.getByRole("textbox", { name: "n", exact: true }).inputValue()), "7")
+      yield* press(page, "Drop it")
+      yield* run(() => page.context().setOffline(true))
+      yield* type(2, "8")
+      yield* see(page, /The service can't be reached/)
+      yield* run(() => page.context().setOffline(false))
+      yield* press(page, "Try again")
+      yield* see(page, "Saved.")
+      assert.deepStrictEqual(yield* stored, ["12345678901234567890.50", "2", "8"])
+
+      yield* run(() => page.getByText("Columns", { exact: true }).click())
+      yield* run(() => page.getByLabel("created_at", { exact: true }).uncheck())
+      yield* open(page, `${url}/tables/t`)
+      assert.isFalse(yield* run(() => page.getByRole("columnheader", { name: "created" }).isVisible()))
+      yield* run(() => cell(0, "text").focus())
+      yield* press(page, "Show only rows with this value")
+      yield* see(page, "2 rows match")
+      assert.deepStrictEqual(yield* accessibilityFaults(page), [])
+    })
+  )
 
   for (const [what, paths] of Object.entries({
     "of tables": [

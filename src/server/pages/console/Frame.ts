@@ -15,15 +15,16 @@ export const accountPage = (input: {
   /** How much of the window it takes: text little, forms more, and data all of it. */
   readonly width?: "narrow" | "wide" | "full"
   readonly styles?: ReadonlyArray<string>
+  readonly scripts?: ReadonlyArray<string>
 }): Html => {
-  const { current, main, styles = [], title, width = "narrow" } = input
+  const { current, main, scripts = [], styles = [], title, width = "narrow" } = input
   return page({
     title,
     robots: "noindex",
     isSignedIn: true,
     ...(current === undefined ? {} : { current }),
     styles: ["account.css", ...styles],
-    scripts: ["console.js"],
+    scripts: ["console.js", ...scripts],
     main: html`<main class="${width === "full" ? "wide full" : width}">${main}</main>`
   })
 }

@@ -96,6 +96,7 @@ export const gridPage = (input: {
     current: "/tables",
     width: "full",
     styles: ["console.css", "grid.css"],
+    scripts: ["grid.js"],
     main: html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a></p>
 <h1>${table}</h1>
 <p class="muted">${plural(count, "row")}${isFiltered && (count === 1 ? " matches" : " match")}${cells.hidden > 0 && html` · ${plural(cells.hidden, "more field")} on the rows’ own pages`}</p></div>

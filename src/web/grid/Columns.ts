@@ -1,0 +1,99 @@
+import { element } from "../viewer/Dom.ts"
+
+/** What a reader chose of a table's columns, by field. */
+interface Chosen {
+  hidden: ReadonlyArray<string>
+  widths: Readonly<Record<string, number>>
+}
+
+const narrowest = 60
+const step = 20
+
+/** Lets columns be hidden and made narrower or wider, and remembers that in this browser. */
+export const choosingColumns = (form: HTMLFormElement): void => {
+  const key = `columns ${form.dataset["path"]}`
+  const heads = [...form.querySelectorAll<HTMLElement>("thead th[data-field]")]
+  const stored = (): Chosen => {
+    try {
+      return { hidden: [], widths: {}, ...(JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Chosen>) }
+    } catch {
+      return { hidden: [], widths: {} }
+    }
+  }
+  let chosen = stored()
+  const choose = (changed: Partial<Chosen>) => {
+    chosen = { ...chosen, ...changed }
+    // Without storage, as in private windows, it holds for this page.
+    try {
+      localStorage.setItem(key, JSON.stringify(chosen))
+    } catch {}
+    show()
+  }
+  const nameOf = (head: HTMLElement) => head.dataset["field"] ?? ""
+  const cellsOf = (head: HTMLElement) => {
+    const at = [...head.parentElement!.children].indexOf(head)
+    return [...form.querySelectorAll<HTMLTableRowElement>("tr")].map((row) => row.cells[at]!)
+  }
+  const show = () => {
+    for (const head of heads) {
+      const width = chosen.widths[nameOf(head)]
+      for (const cell of cellsOf(head)) {
+        cell.hidden = chosen.hidden.includes(nameOf(head))
+        cell.style.minWidth = cell.style.maxWidth = width === undefined ? "" : `${width}px`
+      }
+    }
+  }
+  const resize = (head: HTMLElement, width: number) =>
+    choose({ widths: { ...chosen.widths, [nameOf(head)]: Math.max(narrowest, Math.round(width)) } })
+
+  for (const head of heads) {
+    const handle = element("span", {
+      class: "resize",
+      role: "slider",
+      tabindex: "0",
+      "aria-label": `Width of ${nameOf(head)}`,
+      "aria-valuenow": String(Math.round(head.offsetWidth))
+    })
+    const resized = (width: number) => {
+      resize(head, width)
+      handle.setAttribute("aria-valuenow", String(Math.round(head.offsetWidth)))
+    }
+    handle.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -step, ArrowRight: step }[event.key]
+      if (by === undefined) return
+      event.preventDefault()
+      resized(head.offsetWidth + by)
+    })
+    handle.addEventListener("pointerdown", (down) => {
+      down.preventDefault()
+      handle.setPointerCapture(down.pointerId)
+      const from = head.offsetWidth - down.clientX
+      const move = ({ clientX }: PointerEvent) => resized(from + clientX)
+      handle.addEventListener("pointermove", move)
+      handle.addEventListener("lostpointercapture", () => handle.removeEventListener("pointermove", move), {
+        once: true
+      })
+    })
+    head.append(handle)
+  }
+
+  // The first column leads to the rows, so it stays.
+  const boxes = heads.slice(1).map((head) => {
+    const name = nameOf(head)
+    const box = element("input", { type: "checkbox", checked: !chosen.hidden.includes(name) })
+    box.addEventListener("change", () =>
+      choose({ hidden: [...chosen.hidden.filter((one) => one !== name), ...(box.checked ? [] : [name])] })
+    )
+    return element("li", {}, element("label", {}, box, ` ${name}`))
+  })
+  if (boxes.length > 0) {
+    const menu = element(
+      "details",
+      { class: "menu" },
+      element("summary", { class: "button" }, "Columns"),
+      element("ul", { class: "card" }, ...boxes)
+    )
+    document.querySelector(".console-actions")?.append(menu)
+  }
+  show()
+}
