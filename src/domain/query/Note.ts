@@ -2,7 +2,7 @@ import { shorten } from "../json/JsonIssue.ts"
 import { JsonText } from "../json/JsonText.ts"
 import { members } from "../json/Members.ts"
 import { systemFields } from "../Row.ts"
-import { commonFields, mayHave, typeOf, type FieldType, type TableFields } from "./TableFields.ts"
+import { commonFields, mayHave, typeOf, type FieldType, type TableFields, type TypeCounts } from "./TableFields.ts"
 
 /** A field that a filter names, the condition it has to meet, and the JSON text of what it is compared with. */
 interface Asked {
@@ -79,6 +79,10 @@ export const unknownFieldNote = (field: string, fields: TableFields): string => 
   }
   return `${none}. The fields are ${shown(commonFields(fields, shownNames + 1).map(([name]) => name))}.`
 }
+
+/** What to do about a field to be added up in which no row has a number. */
+export const noNumbersNote = (field: string, types: TypeCounts): string =>
+  `${quoted(field)} holds ${[...types.keys()].map((type) => plural[type]).join(" and ")}, not numbers.`
 
 const plural: Readonly<Record<FieldType, string>> = {
   string: "strings",

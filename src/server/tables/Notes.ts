@@ -4,7 +4,8 @@ import { JsonText } from "../../domain/json/JsonText.ts"
 import { members, readItems } from "../../domain/json/Members.ts"
 import { RowNotFound, withMembers, type Unavailable } from "../../domain/Problem.ts"
 import { parseSort } from "../../domain/Query.ts"
-import { emptyTableNote, filterNote, unknownFieldNote } from "../../domain/query/Note.ts"
+import { emptyTableNote, filterNote, noNumbersNote, unknownFieldNote } from "../../domain/query/Note.ts"
+import type { Selection } from "../../domain/query/Selection.ts"
 import { mayHave, type TableFields } from "../../domain/query/TableFields.ts"
 import { systemFields, type Row } from "../../domain/Row.ts"
 import type { WriteResult } from "./engine/Evaluation.ts"
@@ -45,22 +46,36 @@ export const makeNotes = (
   const ofNothing = ({ filter, table }: Asked, actor: Actor): Effect.Effect<string | undefined> =>
     Effect.flatMap(makeOfFilter(table, actor), (ofFilter) => ofFilter(filter))
 
-  /** Why the first page of a query may have nothing, or not the order that was asked for. */
+  /** Why fields may have no values: the first that no row has, or the first of those to be added up without a number. */
+  const ofFields = (actor: Actor, table: string, names: ReadonlyArray<string>, added: ReadonlyArray<string> = []) =>
+    optional(
+      Effect.map(fieldsOf(actor, table), (fields) => {
+        if (fields.size === 0) return undefined
+        const unknown = names.find((name) => !systemFields.has(name) && !mayHave(fields, name))
+        if (unknown !== undefined) return unknownFieldNote(unknown, fields)
+        const unadded = added.find((name) => fields.get(name)?.has("number") === false)
+        return unadded === undefined ? undefined : noNumbersNote(unadded, fields.get(unadded)!)
+      })
+    )
+
+  /** Why the first page of a query may have nothing, or not the order or the fields that were asked for. */
   const ofPage = Effect.fnUntraced(function* (
-    asked: Asked & { readonly sort: string | undefined },
+    asked: Asked & { readonly sort: string | undefined; readonly selection: Selection | undefined },
     actor: Actor,
     page: ReadonlyArray<Row>
   ) {
     const first = page[0]
     if (first === undefined) return yield* ofNothing(asked, actor)
-    if (asked.sort === undefined || namesId(asked.filter)) return undefined
-    const { field } = parseSort(asked.sort)
-    // Rows without the field are behind all others.
-    if (systemFields.has(field) || members(first.data).some(({ name }) => name === field)) return undefined
-    const fields = yield* optional(fieldsOf(actor, asked.table))
-    return fields === undefined || mayHave(fields, field)
-      ? undefined
-      : `${unknownFieldNote(field, fields)} The order is that of insertion.`
+    const { selection, sort, table } = asked
+    const chosen = selection?.kind === "named" ? [...selection.names] : []
+    const sorted = sort === undefined || namesId(asked.filter) ? [] : [parseSort(sort).field]
+    if (chosen.length + sorted.length === 0) return undefined
+    const had = new Set([...systemFields, ...members(first.data).map(({ name }) => name)])
+    // Rows without the field of a sort are behind all others, so that none has what the first one lacks.
+    const [unsorted, unchosen] = [sorted, chosen].map((names) => names.filter((name) => !had.has(name)))
+    const ofSort = unsorted!.length === 0 ? undefined : yield* ofFields(actor, table, unsorted!)
+    if (ofSort !== undefined) return `${ofSort} The order is that of insertion.`
+    return unchosen!.length === 0 ? undefined : yield* ofFields(actor, table, unchosen!)
   })
 
   /** A write with the note that its response or its refusal has where no row matched. */
@@ -121,7 +136,7 @@ export const makeNotes = (
     return JsonText.trusted(`{"results":[${results.join()}]}`)
   })
 
-  return { ofNothing, ofPage, ofWrite, ofBatch }
+  return { ofFields, ofNothing, ofPage, ofWrite, ofBatch }
 }
 
 /** An operation of a batch, as far as a note may speak of it. */

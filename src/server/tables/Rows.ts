@@ -14,7 +14,7 @@ import { Capacity, noRoom, readWithinRoom, roomToAnswer } from "../capacity/Capa
 import type { CachedTable } from "./engine/cache/CachedTable.ts"
 import { TableCache } from "./engine/cache/TableCache.ts"
 import { traced } from "../telemetry/Traced.ts"
-import { Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
+import { fieldsIn, Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
 import { selectedParts } from "../../domain/query/Selection.ts"
 import { fieldsOf, lastChange, type TableFields } from "../../domain/query/TableFields.ts"
 import { noteMember } from "./operations/OperationKind.ts"
@@ -88,7 +88,7 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       const { hasMore, rows } = yield* select(actor, bound.table, query)
       const parts = selection === undefined ? rowParts(rows) : yield* inTurns(selectedParts(rows, selection))
       const more = hasMore ? moreOf(bound, rows, query.after) : ""
-      const asked = { ...bound, filter: bound.filter === undefined ? undefined : scan(bound.filter).value }
+      const asked = { ...bound, selection, filter: bound.filter === undefined ? undefined : scan(bound.filter).value }
       const note = query.after === undefined ? yield* notes.ofPage(asked, actor, rows) : undefined
       return JsonText.joined(['{"rows":[', ...parts, `],"has_more":${hasMore}${more}${noteMember(note)}}`])
     }, Effect.scoped)
@@ -161,7 +161,15 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
           : yield* inMemory(accountId, cached, filter, cached.summarize(filter, summing))
       const text = found.text(fitting)
       yield* roomToAnswer(accountId, capacity, text.length)
-      const note = found.count === 0 ? yield* notes.ofNothing({ table, filter: asked }, actor) : undefined
+      const isUnused = text.includes('"numbers":0') || text.includes(`"missing":${found.count}`)
+      const names = fieldsIn(summing)
+      const added = summing.measures.map(({ field }) => field)
+      const note =
+        found.count === 0
+          ? yield* notes.ofNothing({ table, filter: asked }, actor)
+          : isUnused
+            ? yield* notes.ofFields(actor, table, names, added)
+            : undefined
       return noted(JsonText.trusted(text), note)
     }, Effect.scoped)
 

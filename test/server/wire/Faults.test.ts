@@ -63,7 +63,13 @@ const BrokenServices = Layer.mergeAll(
       every: () => broken,
       filled: () => broken,
       overview: () => broken,
-      notes: { ofNothing: () => broken, ofPage: () => broken, ofWrite: () => broken, ofBatch: () => broken },
+      notes: {
+        ofFields: () => broken,
+        ofNothing: () => broken,
+        ofPage: () => broken,
+        ofWrite: () => broken,
+        ofBatch: () => broken
+      },
       find: () => broken,
       count: () => Effect.die({ sql: inside })
     })

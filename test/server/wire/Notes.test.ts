@@ -106,6 +106,38 @@ layer(serviceLayer(), { excludeTestServices: true })("Where nothing matches, a n
     })
   )
 
+  it.effect("tells of fields to read, to group by and to add up that no row has, and of those without a number", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const { token } = yield* newConnection()
+      yield* wire("POST", "/v1/expenses", { key, body: row })
+      yield* done(token, "add", { table: "expenses", row: JSON.parse(row) as object })
+      const rest = (path: string, query: Record<string, string>) =>
+        Effect.map(wire("GET", `/v1/expenses${path}${search(query)}`, { key }), (answer) => jsonOf<Noted>(answer).note)
+      const tool = (name: string, args: object) =>
+        Effect.map(done(token, name, { table: "expenses", ...args }), ({ note }) => note)
+      const amount = 'No row has a field "amout"; did you mean "amount"?'
+      const words = '"category" holds strings, not numbers.'
+      const told = [
+        [
+          yield* rest("", { fields: "Category,amount" }),
+          yield* tool("query", { fields: ["amount", "Category"] }),
+          near
+        ],
+        [yield* rest("/count", { by: "Category" }), yield* tool("count", { by: "Category" }), near],
+        [yield* rest("/count", { sum: "amout" }), yield* tool("count", { by: "category", sum: "amout" }), amount],
+        [yield* rest("/count", { sum: "category" }), yield* tool("count", { avg: "category" }), words],
+        [yield* rest("", { fields: "category,id" }), yield* tool("query", { fields: ["*"] }), undefined],
+        [yield* rest("/count", { sum: "amount" }), yield* tool("count", { by: "category", sum: "amount" }), undefined]
+      ]
+      for (const [overRest, overMcp, note] of told) assert.deepStrictEqual([overRest, overMcp], [note, note])
+      const table = 'No table "expences" has rows; did you mean "expenses"?'
+      assert.strictEqual(yield* tool("versions", { table: "expences" }), table)
+      assert.strictEqual(yield* tool("versions", { table: "expences", deleted: true }), table)
+      assert.isUndefined(yield* tool("versions", { deleted: true }))
+    })
+  )
+
   it.effect("tells of a sort by a field that no row has, and refuses one that is spelled as in other languages", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount

@@ -6,7 +6,9 @@ import { invalid } from "../../../domain/Problem.ts"
 import { currentText, cursorAfterDeleted, deletedPlaceOf, versionText } from "../../../domain/Version.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { Changes } from "../../changes/Changes.ts"
+import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
+import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { Versions } from "../../versions/Versions.ts"
 import { withinBudget, written } from "../Results.ts"
 import { receipt } from "../Receipts.ts"
@@ -34,6 +36,12 @@ const ofRow = Effect.fnUntraced(function* (actor: Actor, table: string, id: stri
   return JsonText.trusted(`{"versions":[],"has_more":false${live},"note":"${note}"}`)
 })
 
+/** Why nothing may be listed of a table, as a member of the result. */
+const noteOfTable = Effect.fnUntraced(function* (actor: Actor, table: string, shown: ReadonlyArray<string>) {
+  const { notes } = yield* Rows
+  return noteMember(shown.length > 0 ? undefined : yield* notes.ofNothing({ table, filter: undefined }, actor))
+})
+
 const badCursor = invalid("/cursor", "must be the next_cursor of an earlier result of the same call")
 
 /** The rows of a table that are deleted, each as the version to restore. */
@@ -46,7 +54,7 @@ const ofDeleted = Effect.fnUntraced(function* (actor: Actor, table: string, curs
   const last = found.versions[shown.length - 1]
   const isCut = found.hasMore || shown.length < found.versions.length
   const next = isCut && last !== undefined ? cursorAfterDeleted(last) : undefined
-  return JsonText.trusted(`{"versions":[${shown.join()}],${more(next)}}`)
+  return JsonText.trusted(`{"versions":[${shown.join()}],${more(next)}${yield* noteOfTable(actor, table, shown)}}`)
 })
 
 /** The changes of a table, newest first. */
@@ -62,7 +70,7 @@ const ofTable = Effect.fnUntraced(function* (actor: Actor, table: string, cursor
     isCut && last !== undefined
       ? cursorAfterChange({ change: last.change, place: last.place, oldestFirst: after?.oldestFirst ?? false })
       : undefined
-  return JsonText.trusted(`{"changes":[${shown.join()}],${more(next)}}`)
+  return JsonText.trusted(`{"changes":[${shown.join()}],${more(next)}${yield* noteOfTable(actor, table, shown)}}`)
 })
 
 export const versions = tool({

@@ -95,7 +95,7 @@ export const query = tool({
     const way = next === undefined ? noCursor : `${readOn}${isWide ? readLess : ""}.`
     const reading = hasMore ? `${place}; ${way}` : undefined
     const finding =
-      after === undefined ? yield* rows.notes.ofPage({ table, filter, sort }, actor, found.rows) : undefined
+      after === undefined ? yield* rows.notes.ofPage({ table, filter, sort, selection }, actor, found.rows) : undefined
     const said = [reading, cut?.note, finding].filter((one) => one !== undefined)
     const note = noteMember(said.join(" ") || undefined)
     const cursors = next === undefined ? "" : `,"next_cursor":"${next}"`
