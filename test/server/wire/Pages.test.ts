@@ -87,7 +87,7 @@ layer(serviceLayer(many), { excludeTestServices: true })("A page of a query", (i
       const text = (fields: string) =>
         Effect.map(wire("GET", `/v1/t${search({ fields })}`, { key }), (answer) => answer.text)
       const rest = (own: string) => `{"rows":[{"id":"${added.id}"${own}],"has_more":false}`
-      assert.strictEqual(yield* text("o,n,none"), rest(',"n":1e400,"o":{"x":[12345678901234567890]}}'))
+      assert.strictEqual(yield* text("o,n"), rest(',"n":1e400,"o":{"x":[12345678901234567890]}}'))
       assert.strictEqual(yield* text('["a,b","t"]'), rest(String.raw`,"a,b":1.10,"t":"\u0000\ud800"}`))
       assert.strictEqual(yield* text("*"), rest(`,${body.slice(1)}`))
       const told = yield* callTool(token, "query", { table: "t", fields: ["a,b", "t", "n", "none"] })
