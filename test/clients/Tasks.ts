@@ -189,14 +189,14 @@ export const tasksFor = (agent: string): ReadonlyArray<Task> => {
         {
           says: "see what goes",
           tool: "delete",
-          args: () => ({ table: "memories", filter: theme, dryRun: true }),
+          args: () => ({ table: "memories", filter: theme, forever: true, dryRun: true }),
           isDone: ({ matched }) => matched === 1
         },
         {
           says: "forget",
           tool: "delete",
-          args: () => ({ table: "memories", filter: theme }),
-          isDone: ({ deleted }) => deleted === 1
+          args: () => ({ table: "memories", filter: theme, forever: true }),
+          isDone: ({ deleted, restorable_until }) => deleted === 1 && restorable_until === undefined
         }
       ]
     }

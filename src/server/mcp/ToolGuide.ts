@@ -25,6 +25,7 @@ export const wishes: ReadonlyArray<Wish> = [
   },
   { wish: "Several different changes, all or none", tool: "`batch`" },
   { wish: "Delete", tool: "`delete` with `dryRun` first" },
+  { wish: "Forget for good", tool: "`delete` with `forever`, and `dryRun` first" },
   { wish: "Who changed what, and what was deleted", tool: "`versions`" },
   { wish: "Take something back", tool: "`restore` with the `change` that the write answered" },
   { wish: "Show or let a person edit", tool: "`open_row`, `open_text_field`, or `query` with `includeLink`" }

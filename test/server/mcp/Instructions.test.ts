@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { newConnection, rpcOf } from "../../support/Mcp.ts"
+import { toolExamples } from "../../../src/server/mcp/ToolGuide.ts"
+import { done, newConnection, rpcOf } from "../../support/Mcp.ts"
 import { serviceLayer } from "../../support/TestService.ts"
 import { narrowed, toolsOf } from "./Listing.ts"
 import { initialize, send, sendModern } from "./Messages.ts"
@@ -26,6 +27,27 @@ layer(serviceLayer(), { excludeTestServices: true })("The server's instructions"
         unnamed.filter((name) => !name.startsWith("remember_")),
         []
       )
+    })
+  )
+
+  it.effect("have examples that work as they are, like those of the page about tools", () =>
+    Effect.gen(function* () {
+      const { token } = yield* narrowed("full")
+      const told = yield* instructionsOf(token)
+      const titles = ["Book the flight", "Apply for a visa"]
+      yield* done(token, "add", { table: "tasks", rows: titles.map((title) => ({ title, done: false })) })
+      const shown = [...told.matchAll(/^- (?:\w+: )?.*?(query|upsert|batch)\b[^{}\n]*(\{.*\})\./gm)]
+      const calls = [
+        ...toolExamples.map(({ args, tool }) => [tool, args] as const),
+        ...shown.map(([, tool, args]) => [tool!, JSON.parse(args!) as object] as const)
+      ]
+      const tools = calls.map(([tool]) => tool).toSorted()
+      assert.deepStrictEqual(tools, ["batch", "batch", "query", "query", "upsert", "upsert"])
+      for (const [tool, args] of calls) {
+        // The result of an example has no rows, and says so.
+        const result = yield* done(token, tool, { ...args, ...(tool !== "query" && { returnRows: false }) })
+        assert.property(result, tool === "query" ? "matched" : "change", JSON.stringify(args))
+      }
     })
   )
 
