@@ -96,13 +96,12 @@ export const EngineLayer = WriteQueue.layer.pipe(Layer.provide([SnapshotRepo.lay
 /** All services, on a database, a rate limiter, a mailer and a fetcher of documents that the caller provides. */
 export const ServicesLayer = Layer.mergeAll(
   BrowserSignIns.layer,
-  Notices.layer,
   LinkEdits.layer,
   AccountDeletion.layer,
   OAuthLayer,
   Layer.provide(McpEndpoint.layer, CallTool.layer)
 ).pipe(
-  Layer.provideMerge([Tables.layer, Search.layer, Links.layer, SignInLinks.layer]),
+  Layer.provideMerge([Tables.layer, Search.layer, Links.layer, SignInLinks.layer, Notices.layer]),
   Layer.provideMerge(LinkContents.layer),
   Layer.provideMerge([Rows.layer, Writes.layer, Versions.layer, Changes.layer, Keys.layer]),
   Layer.provideMerge([Accounts.layer, Sessions.layer, PersonLimit.layer, SignInThrottle.layer, MailQueue.layer]),

@@ -9,6 +9,7 @@ import { texts } from "../sql/SqlParams.ts"
 import { TableCache } from "../tables/engine/cache/TableCache.ts"
 import { traced } from "../telemetry/Traced.ts"
 import { Accounts } from "./Accounts.ts"
+import { Notices } from "./Notices.ts"
 import { SignInThrottle } from "./SignInThrottle.ts"
 
 /** How many items one statement removes. */
@@ -29,6 +30,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
       const sql = yield* SqlClient.SqlClient
       const accounts = yield* Accounts
       const throttle = yield* SignInThrottle
+      const notices = yield* Notices
       const cache = yield* TableCache
       const lockAccount = makeLockAccount(sql)
 
@@ -136,6 +138,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
         yield* close(accountId, email)
         cache.forget(accountId)
         yield* remove(accountId)
+        yield* notices.accountDeleted(email)
       })
 
       /** Ends deletions that were interrupted, and gives their number. */

@@ -74,6 +74,16 @@ const moreMail = (input: { readonly to: string; readonly baseUrl: string; readon
   }
 }
 
+/** The mail about an account that was deleted. */
+const deletedMail = ({ baseUrl, to }: { readonly to: string; readonly baseUrl: string }): Mail => ({
+  to,
+  subject: "Your Agent Memory was deleted",
+  text: textOf(
+    `Your account at ${hostOf(baseUrl)} was deleted, with all its tables, rows, versions, keys and connected apps. None of it can be brought back.`,
+    `If this was not you, somebody had access to your account or to this mailbox. You can sign in again for a new, empty account: ${baseUrl}/sign-in`
+  )
+})
+
 /** The notices of one kind that an account gets in an hour. One more says that others follow. */
 const noticesPerHour = 20
 
@@ -115,6 +125,8 @@ export class Notices extends Context.Service<Notices>()("agent-memory/server/acc
         (accountId: AccountId, key: { readonly id: string; readonly name: string }) =>
           send("key", accountId, (to) => keyMail({ to, baseUrl, ...key }))
       ),
+      /** Mails to the address that the account had; nothing of that is stored. */
+      accountDeleted: (to: string) => mails.offer(deletedMail({ to, baseUrl })),
       appAdded: traced("Notices.appAdded")((accountId: AccountId, name: string) =>
         send("app", accountId, (to) => appMail({ to, baseUrl, name }))
       )

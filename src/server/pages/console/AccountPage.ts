@@ -3,7 +3,7 @@ import type { Limits } from "../../../domain/Limits.ts"
 import type { BrowserSession } from "../../accounts/browser/Sessions.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import type { Totals } from "../../tables/Tables.ts"
-import { accountPage, notice, proofField, question, timeHtml } from "./Frame.ts"
+import { accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
 import { bar, bytesText } from "./UsageBar.ts"
 
 const session = ({ createdAt, isThis, lastUsedAt }: BrowserSession): Html =>
@@ -17,8 +17,10 @@ export const settingsPage = (input: {
   readonly sessions: ReadonlyArray<BrowserSession>
   readonly proof: string
   readonly result?: string | undefined
+  /** Why the account was not deleted. */
+  readonly problem?: string | undefined
 }): Html => {
-  const { email, limits, proof, result, sessions, totals } = input
+  const { email, limits, problem, proof, result, sessions, totals } = input
   const others = sessions.filter(({ isThis }) => !isThis).length
   return accountPage({
     title: "Account",
@@ -48,6 +50,17 @@ ${proofField(proof)}
 <button type="submit" name="others" value="1">Sign out all others</button>
 </form>`
   })
-}`
+}
+<h2>Your data</h2>
+<p>Everything that your agents stored, as one JSON file. <a href="/tables/_import">Import</a> takes it back.</p>
+<p class="actions"><a class="button" href="/tables/_export" download>Export all</a></p>
+<h2>Delete the account</h2>
+<p>All tables, rows, versions, keys, connected apps and links go at once, and nothing can be brought back.</p>
+<details class="question"${problem !== undefined && " open"}><summary class="button">Delete the account</summary>
+<form class="card" method="post" action="/account/_delete">
+${proofField(proof)}${fault(problem, "delete-fault")}
+<div class="form-field"><label for="delete-email">Type ${email} to confirm</label><input id="delete-email" name="email" type="email" required autocomplete="off"></div>
+<button class="danger" type="submit">Delete everything</button>
+</form></details>`
   })
 }

@@ -68,3 +68,21 @@ ${input.form}</div></details>`
 
 /** What every form holds to show that one of the account's own pages made it for this session. */
 export const proofField = (proof: string): Html => html`<input type="hidden" name="proof" value="${proof}">`
+
+/** How long ago somebody may have signed in at most, in milliseconds, who creates what gives access, or deletes everything. */
+const freshFor = 3_600_000
+
+/** Whether somebody has to sign in once more before that. */
+export const isStale = ({ now, signedInAt }: { readonly now: Date; readonly signedInAt: Date }): boolean =>
+  now.getTime() - signedInAt.getTime() > freshFor
+
+/** Asks somebody to sign in once more. `why` says for what; the sign-in leads back to the page. */
+export const freshSignInPage = (email: string, back: Section, why: string): Html =>
+  accountMessage(
+    "Confirm that it’s you",
+    html`<p class="lead">You signed in more than an hour ago. ${why}</p>
+<form class="actions" method="post" action="/sign-in/email">
+<input type="hidden" name="return_to" value="${back}"><input type="hidden" name="email" value="${email}">
+<button class="primary" type="submit">Send a code to ${email}</button><a class="button" href="${back}">Cancel</a>
+</form>`
+  )

@@ -1,7 +1,7 @@
 import type { ApiKey, CreatedApiKey } from "../../../domain/Key.ts"
 import { codeBlock, html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import { clientName } from "../ConsentPage.ts"
-import { accountMessage, accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
+import { accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
 
 const when = (timestamp: string | null): Html => (timestamp === null ? html`Never` : timeHtml(timestamp))
 
@@ -64,14 +64,3 @@ ${codeBlock("Add a row", `curl '${baseUrl}/v1/notes' \\\n  -H "Authorization: Be
 </ul>
 <p><a class="button" href="/keys">I have copied it</a></p>`
   })
-
-/** Asks for a fresh sign-in before a key is created. */
-export const freshSignInPage = (email: string): Html =>
-  accountMessage(
-    "Confirm that it’s you",
-    html`<p class="lead">You signed in more than an hour ago. A key gives access to your whole account, so sign in once more before you create one.</p>
-<form class="actions" method="post" action="/sign-in/email">
-<input type="hidden" name="return_to" value="/keys"><input type="hidden" name="email" value="${email}">
-<button class="primary" type="submit">Send a code to ${email}</button><a class="button" href="/keys">Cancel</a>
-</form>`
-  )

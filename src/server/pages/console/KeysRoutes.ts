@@ -6,13 +6,10 @@ import { Settings } from "../../config/Settings.ts"
 import { Keys } from "../../keys/Keys.ts"
 import { seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { accountResponse } from "./Frame.ts"
-import { freshSignInPage, keysPage, newKeyPage } from "./KeysPage.ts"
+import { accountResponse, freshSignInPage, isStale } from "./Frame.ts"
+import { keysPage, newKeyPage } from "./KeysPage.ts"
 
 const isKeyName = Schema.is(KeyName)
-
-/** In milliseconds: how long ago a person may have signed in to create a key, as a stolen session must not become one. */
-const freshFor = 3_600_000
 
 /** The page of API keys, and the forms that create and revoke one. */
 export const KeysRoutes = Layer.effectDiscard(
@@ -42,10 +39,13 @@ export const KeysRoutes = Layer.effectDiscard(
       "/keys",
       Effect.fnUntraced(function* (person, fields) {
         const name = (fields.get("name") ?? "").trim()
-        const { accountId, actor, email, now, signedInAt } = person
+        const { accountId, actor, email } = person
         if (!isKeyName(name))
           return yield* show(person, { typed: { name, problem: "Enter a name of 1 to 80 characters." } })
-        if (now.getTime() - signedInAt.getTime() > freshFor) return accountResponse(freshSignInPage(email), 403)
+        if (isStale(person)) {
+          const why = "A key gives access to your whole account, so sign in once more before you create one."
+          return accountResponse(freshSignInPage(email, "/keys", why), 403)
+        }
         const created = yield* Effect.result(keys.create(actor, name))
         if (Result.isFailure(created)) {
           const { failure } = created
