@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { promisify } from "node:util"
@@ -96,9 +97,14 @@ suite("The site", (it) => {
   it.effect("gives curl lines and fetch calls that run as they are", () =>
     Effect.gen(function* () {
       const { url } = yield* BaseUrl
+      const sql = yield* SqlClient.SqlClient
       for (const operation of groups().flatMap(({ operations }) => operations)) {
         for (const kind of ["curl", "fetch"] as const) {
-          const { apiKey } = yield* newAccount
+          const { accountId, apiKey } = yield* newAccount
+          if (operation.operationId === "account.delete") {
+            // The account that the example deletes.
+            yield* sql`INSERT INTO account_emails (email, account_id) VALUES ('ada@example.com', ${accountId})`
+          }
           const row = bodyOf<{ id: string }>(
             yield* request("POST", "/v1/tasks", { key: apiKey, body: '{"title":"Buy milk","done":false}' })
           )
