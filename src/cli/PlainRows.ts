@@ -13,11 +13,10 @@ const ended = <A>(work: Turns<A>): A => {
   }
 }
 
-/** Reads rows that are no export, all for one table: a JSON array of objects, an object a line, or CSV. */
-export const readPlain = (text: string, table: string): Result.Result<Tables, Stopped> => {
+/** Reads rows that are no export, all for one table: a JSON array of objects, an object a line, or CSV. `now` is their time. */
+export const readPlain = (text: string, table: string, now: string): Result.Result<Tables, Stopped> => {
   const read = ended(readRowFile(text, { table }))
   if (Result.isFailure(read)) return Result.fail(new Stopped({ message: read.failure }))
-  const now = new Date().toISOString()
   const tables = [...read.success.tables].map(([name, rows]) => {
     const made = ended(importable(rows, { makeId: uuidV7Unsafe, now }))
     return [name, made.rows] as const

@@ -1,10 +1,11 @@
-import { Console, Effect, Option, Result } from "effect"
+import { Clock, Console, Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { buffer } from "node:stream/consumers"
 import type { ImportAnswer } from "../client/Types.ts"
+import { timeText } from "../domain/Row.ts"
 import { JsonText } from "../domain/json/JsonText.ts"
 import { hasByteOrderMark, startFault } from "../domain/json/Utf8.ts"
 import {
@@ -108,8 +109,11 @@ export const exportCommand = Command.make(
 )
 
 /** The body of an import: the export as it is, or rows of one table as an export would have them. */
-const bodyOf = (text: string, format: Format, table: string | undefined): Result.Result<string, Stopped> => {
-  if (table !== undefined) return Result.map(readPlain(text, table), printDocument)
+const bodyOf = (
+  text: string,
+  { format, now, table }: { readonly format: Format; readonly table: string | undefined; readonly now: string }
+): Result.Result<string, Stopped> => {
+  if (table !== undefined) return Result.map(readPlain(text, table, now), printDocument)
   if (format === "csv" || (format === "json" && /^\s*\[/.test(text))) {
     return Result.fail(new Stopped({ message: "These are rows of one table: name it with --table." }))
   }
@@ -130,7 +134,8 @@ const readInput = (file: string, format: Format, table: string | undefined) =>
       try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(marked ? bytes.subarray(3) : bytes),
       catch: () => new Stopped({ message: `${file} is not UTF-8.` })
     })
-    return JsonText.trusted(yield* Effect.fromResult(bodyOf(text, format, table)))
+    const now = timeText(yield* Clock.currentTimeMillis)
+    return JsonText.trusted(yield* Effect.fromResult(bodyOf(text, { format, table, now })))
   })
 
 const importFlags = {

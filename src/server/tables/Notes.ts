@@ -140,7 +140,7 @@ export const makeNotes = (
 }
 
 /** An operation of a batch, as far as a note may speak of it. */
-interface Operation {
+export interface Operation {
   readonly action: string
   readonly filter?: JsonText | undefined
 }
