@@ -2,8 +2,9 @@ import { editingCells } from "./grid/Cells.ts"
 import { choosingColumns } from "./grid/Columns.ts"
 import { selectingRows } from "./grid/Selection.ts"
 
-for (const form of document.querySelectorAll<HTMLFormElement>("form[data-grid]")) {
-  selectingRows(form)
-  choosingColumns(form)
-  editingCells(form)
+for (const grid of document.querySelectorAll<HTMLElement>("[data-grid]")) {
+  choosingColumns(grid)
+  if (!(grid instanceof HTMLFormElement)) continue
+  selectingRows(grid)
+  editingCells(grid)
 }

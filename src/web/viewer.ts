@@ -1,9 +1,8 @@
 import { button, element } from "./viewer/Dom.ts"
-import { explain, load, type LinkData } from "./viewer/LinkClient.ts"
+import { explain, load, type EditableLink } from "./viewer/LinkClient.ts"
 
 /** Opens what the link shows; each kind's code is loaded when it is needed. */
-const open = async (root: HTMLElement, data: LinkData): Promise<void> => {
-  if (data.kind === "query") return (await import("./viewer/QueryView.ts")).openQuery(root, data)
+const open = async (root: HTMLElement, data: EditableLink): Promise<void> => {
   const { Editing } = await import("./viewer/Editing.ts")
   if (data.kind === "row") {
     const { rowEditor } = await import("./viewer/RowEditor.ts")
@@ -30,7 +29,7 @@ const start = async (root: HTMLElement): Promise<void> => {
   const loaded = await load()
   if (loaded.kind !== "ok") return fail(explain(loaded))
   try {
-    root.className = "viewer"
+    root.classList.add("viewer")
     await open(root, loaded.value)
     root.dataset["ready"] = "true"
   } catch (error) {

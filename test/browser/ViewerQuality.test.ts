@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises"
 import type { Page } from "playwright-core"
 import { accessibilityFaults, browserSuite, sidewaysScroll } from "../support/Browser.ts"
 import { setClock } from "../support/Database.ts"
-import { patchRow, queryLink, rowLink, store, storedText, textLink } from "../support/Links.ts"
+import { patchRow, rowLink, store, storedText, textLink } from "../support/Links.ts"
 import { serviceLayer } from "../support/TestService.ts"
 import { foreign, openLink, press, run, see, typeAtStart } from "../support/Viewer.ts"
 
@@ -30,7 +30,7 @@ browserSuite("Every state of the viewer", serviceLayer(), (it) => {
         const row = yield* store(hostile)
         yield* patchRow(row, '{"yes":false}')
         const faults: Array<string> = []
-        const addresses = [yield* rowLink(row), yield* textLink(row, "body"), yield* queryLink(row.key)]
+        const addresses = [yield* rowLink(row), yield* textLink(row, "body")]
         for (const address of addresses) {
           const visit = yield* openLink(address, { colorScheme, width })
           const { page } = visit

@@ -12,10 +12,10 @@ import {
   RowNotFound,
   type Unavailable
 } from "../../domain/Problem.ts"
-import { parseMatching, parseSort } from "../../domain/Query.ts"
+import { noFields, parseMatching, parseSort } from "../../domain/Query.ts"
 import { cursorAfter } from "../../domain/query/Cursor.ts"
-import { selectionOf, shownTexts } from "../../domain/query/Selection.ts"
-import { type Row, systemFields } from "../../domain/Row.ts"
+import { selectionOf, shownTexts, type Selection } from "../../domain/query/Selection.ts"
+import { isRowId, type Row, systemFields } from "../../domain/Row.ts"
 import { inTurns } from "../../domain/Turns.ts"
 import { readCursor } from "../tables/Pages.ts"
 import { Rows } from "../tables/Rows.ts"
@@ -97,19 +97,24 @@ export interface OpenedLink extends FoundLink {
   readonly actor: Actor
 }
 
-/** What a link leads to, as it is now. */
-export type LinkContent =
+/** A row, or a text field of one, as it is now. */
+export type EditableContent =
   | { readonly kind: "row"; readonly table: string; readonly row: Row }
   | { readonly kind: "text"; readonly table: string; readonly row: Row; readonly field: Member }
-  | {
-      readonly kind: "query"
-      readonly target: LinkTarget & { readonly kind: "query" }
-      /** The rows of one page, as their readers see them. */
-      readonly rows: ReadonlyArray<JsonText>
-      readonly hasMore: boolean
-      /** Leads to the next page, if there is one. */
-      readonly nextCursor: string | undefined
-    }
+
+/** What a link leads to, as it is now. */
+export type LinkContent = EditableContent | QueryContent
+
+/** A page of the rows of a query. */
+export interface QueryContent {
+  readonly kind: "query"
+  readonly target: QueryTarget
+  /** The rows as their readers see them. */
+  readonly rows: ReadonlyArray<JsonText>
+  readonly hasMore: boolean
+  /** Leads to the next page, if there is one. */
+  readonly nextCursor: string | undefined
+}
 
 /**
  * The content is gone or has changed its type; `NotFound` if the link itself is no longer valid, and `InvalidCursor` if it does
@@ -131,6 +136,9 @@ export const rowDeleted = () =>
     hint: "Ask the person or program that created the link to restore the row. Then the link works again until it expires."
   })
 
+/** The target of a link to the rows of a query. */
+export type QueryTarget = Extract<LinkTarget, { readonly kind: "query" }>
+
 /** The target of a link to one row. */
 export type RowTarget = Exclude<LinkTarget, { readonly kind: "query" }>
 
@@ -139,7 +147,10 @@ export const fieldOf = (row: Row, name: string): Member | undefined =>
   systemFields.has(name) ? undefined : members(row.data).find((member) => member.name === name)
 
 /** What a link to this row, or to a field of it, leads to. */
-export const contentOf = (target: RowTarget, row: Row): Result.Result<LinkContent, FieldNotFound | FieldNotText> => {
+export const contentOf = (
+  target: RowTarget,
+  row: Row
+): Result.Result<EditableContent, FieldNotFound | FieldNotText> => {
   const { table } = target
   if (target.kind === "row") return Result.succeed({ kind: "row", table, row })
   const field = fieldOf(row, target.field)
@@ -147,6 +158,13 @@ export const contentOf = (target: RowTarget, row: Row): Result.Result<LinkConten
   if (field.value[0] !== '"') return Result.fail(new FieldNotText({ detail: "The field is no longer text." }))
   return Result.succeed({ kind: "text", table, row, field })
 }
+
+const selectionIn = ({ fields }: QueryTarget): Selection | undefined =>
+  fields === undefined ? undefined : Result.getOrThrow(selectionOf(fields, ""))
+
+/** The error for a row that a link's query does not give, whether or not there is such a row. */
+const notGiven = () =>
+  new RowNotFound({ detail: "This link has no such row: it was deleted, or was changed so that it no longer matches." })
 
 /** Reads the content of links. */
 export class LinkContents extends Context.Service<
@@ -160,6 +178,14 @@ export class LinkContents extends Context.Service<
       link: OpenedLink,
       cursor?: string
     ) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
+    /** How many rows a link's query gives on all its pages. */
+    readonly count: (actor: Actor, target: QueryTarget) => Effect.Effect<number, NotFound | Unavailable>
+    /** One row of those that a link's query gives, as its readers see it: with the query's fields. */
+    readonly row: (
+      actor: Actor,
+      target: QueryTarget,
+      id: string
+    ) => Effect.Effect<JsonText, RowNotFound | NotFound | Unavailable, Scope.Scope>
   }
 >()("agent-memory/server/links/LinkContent/LinkContents") {
   static readonly layer = Layer.effect(
@@ -167,27 +193,25 @@ export class LinkContents extends Context.Service<
     Effect.gen(function* () {
       const rows = yield* Rows
 
-      const query = Effect.fnUntraced(function* (
-        actor: Actor,
-        target: LinkTarget & { readonly kind: "query" },
-        cursor: string | undefined
-      ) {
-        const { fields, limit, sort, table } = target
+      // A link may be older than a limit that its filter exceeds.
+      const filterOf = (target: QueryTarget) =>
+        Effect.mapError(Effect.fromResult(parseMatching(target, "/")), linkExpired)
+
+      const query = Effect.fnUntraced(function* (actor: Actor, target: QueryTarget, cursor: string | undefined) {
+        const { limit, sort, table } = target
         const bound = { table, filter: target.filter?.text, search: target.search, sort }
         const after = yield* readCursor(cursor, bound)
-        const selection = fields === undefined ? undefined : Result.getOrThrow(selectionOf(fields, ""))
-        // A link may be older than a limit that its filter exceeds.
-        const filter = yield* Effect.mapError(Effect.fromResult(parseMatching(target, "/")), linkExpired)
+        const filter = yield* filterOf(target)
         const { hasMore, rows: found } = yield* rows.select(actor, table, {
           filter,
           sort: sort === undefined ? undefined : parseSort(sort),
           limit,
           after
         })
-        const content: LinkContent = {
+        const content: QueryContent = {
           kind: "query",
           target,
-          rows: yield* inTurns(shownTexts(found, selection)),
+          rows: yield* inTurns(shownTexts(found, selectionIn(target))),
           hasMore,
           nextCursor: hasMore ? cursorAfter(bound, found, after) : undefined
         }
@@ -203,7 +227,20 @@ export class LinkContents extends Context.Service<
         return yield* rowDeleted()
       })
 
-      return LinkContents.of({ read })
+      const count = traced("LinkContents.count")(function* (actor: Actor, target: QueryTarget) {
+        return yield* rows.matched(actor, target.table, yield* filterOf(target))
+      })
+
+      const row = traced("LinkContents.row")(function* (actor: Actor, target: QueryTarget, id: string) {
+        const asked = (yield* filterOf(target)) ?? noFields
+        if (!isRowId(id) || (asked.id !== undefined && asked.id !== id)) return yield* notGiven()
+        const filter = { ...asked, isEmpty: false, id }
+        const found = yield* rows.select(actor, target.table, { filter, sort: undefined, limit: 1 })
+        const [text] = yield* inTurns(shownTexts(found.rows, selectionIn(target)))
+        return text ?? (yield* notGiven())
+      })
+
+      return LinkContents.of({ read, count, row })
     })
   )
 }

@@ -71,11 +71,14 @@ const asJson = (body: string, name: string): Download => ({
   name: `${name}.json`
 })
 
+/** One row as a file. */
+export const rowDownload = (table: string, id: string, row: JsonText): Download => asJson(row.text, `${table}-${id}`)
+
 /** The row's object, the field's text, or `{rows, has_more, next_cursor}`. */
 export const downloadOf = (content: LinkContent): Download => {
   switch (content.kind) {
     case "row":
-      return asJson(rowText(content.row).text, `${content.table}-${content.row.id}`)
+      return rowDownload(content.table, content.row.id, rowText(content.row))
     case "query": {
       const { hasMore, nextCursor, rows, target } = content
       return asJson(print({ rows, has_more: hasMore, next_cursor: nextCursor }), `${target.table}-rows`)

@@ -4,6 +4,7 @@ import { HttpRouter, HttpServerResponse, type HttpServerRequest } from "effect/h
 import type { Actor, Moment } from "../../domain/Actor.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { NotFound, StorageLimit } from "../../domain/Problem.ts"
+import { inTurns } from "../../domain/Turns.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { Settings } from "../config/Settings.ts"
 import { answer } from "../capacity/SendResponse.ts"
@@ -21,12 +22,22 @@ import { route } from "../doors/Routes.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
 import { LinkContents, linkExpired, type LinkContent, type OpenedLink } from "../links/LinkContent.ts"
-import { attachment, dataText, downloadOf } from "../links/LinkDownload.ts"
+import { attachment, dataText, downloadOf, rowDownload } from "../links/LinkDownload.ts"
 import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Links, type FoundLink } from "../links/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Tokens } from "../accounts/Tokens.ts"
-import { linkCursorPage, linkExpiredPage, linkGonePage, linkLaterPage, linkLimitedPage, linkPage } from "./LinkPage.ts"
+import {
+  linkCursorPage,
+  linkExpiredPage,
+  linkGonePage,
+  linkLaterPage,
+  linkLimitedPage,
+  linkPage,
+  linkRowPage
+} from "./LinkPage.ts"
+import { queryPage } from "./LinkQueryPage.ts"
+import { queryRowPage } from "./LinkQueryRowPage.ts"
 import { contentSecurityPolicy } from "./Page.ts"
 import { privatePage } from "./PrivatePage.ts"
 
@@ -46,13 +57,23 @@ const actorOf = (link: FoundLink, { incarnation, now, revision }: Moment): Actor
   incarnation
 })
 
-/** Which page of a query's result is asked for. */
-const cursorOf = ({ url }: HttpServerRequest.HttpServerRequest): string | undefined =>
-  new URLSearchParams(url.split("?", 2)[1]).get("cursor") ?? undefined
+/** Which page of a query's rows is asked for, or which of its rows, and as what. */
+const askedBy = ({ url }: HttpServerRequest.HttpServerRequest) => {
+  const query = new URLSearchParams(url.split("?", 2)[1])
+  return {
+    cursor: query.get("cursor") ?? undefined,
+    row: query.get("row") ?? undefined,
+    view: query.get("view") === "json" ? ("json" as const) : ("table" as const)
+  }
+}
 
 /** The page of a link that shows nothing, and why. */
 const failurePage: Renderer<Problem> = ({ code, detail = "", retry_after, status }, { request }) => {
-  if (code === "invalid_cursor") return privatePage(linkCursorPage(request.url.split("?", 1)[0]!), status)
+  const path = request.url.split("?", 1)[0]!.replace(/\/download$/, "")
+  if (code === "invalid_cursor") return privatePage(linkCursorPage(path), status)
+  if (code === "row_not_found" && askedBy(request).row !== undefined) {
+    return privatePage(linkRowPage(path, detail), status)
+  }
   if (status === 503) return privatePage(linkLaterPage(), status)
   if (status === 429) return privatePage(linkLimitedPage(detail, String(retry_after ?? 1)), status)
   return privatePage(code === "not_found" ? linkExpiredPage() : linkGonePage(detail), 404)
@@ -127,11 +148,21 @@ export const LinkRoutes = Layer.effectDiscard(
       render: failurePage,
       *handle(request) {
         const link = yield* openedLink("viewer", "read")
-        const cursor = cursorOf(request)
-        const content = yield* contents.read(link, cursor)
         const { token } = yield* HttpRouter.params
+        const path = `/view/${token}`
+        const { cursor, row: id, view } = askedBy(request)
+        const { actor, target } = link
+        if (target.kind === "query" && id !== undefined) {
+          const row = yield* contents.row(actor, target, id)
+          return privatePage(queryRowPage({ link, table: target.table, id, row, path, view, cursor }))
+        }
+        const content = yield* contents.read(link, cursor)
+        if (content.kind === "query") {
+          const count = yield* contents.count(actor, content.target)
+          return privatePage(yield* inTurns(queryPage({ link, content, count, path, view, cursor })))
+        }
         const nonce = Buffer.from(yield* Effect.orDie(random.randomBytes(16))).toString("base64")
-        const page = privatePage(linkPage(link, content, { path: `/view/${token}`, cursor, nonce }))
+        const page = privatePage(linkPage(link, content, { path, nonce }))
         return HttpServerResponse.setHeader(page, "content-security-policy", contentSecurityPolicy({ nonce }))
       }
     })
@@ -143,7 +174,7 @@ export const LinkRoutes = Layer.effectDiscard(
       render: renderData,
       *handle(request) {
         const link = yield* openedLink("viewer", "read")
-        return dataOf(link, yield* contents.read(link, cursorOf(request)))
+        return dataOf(link, yield* contents.read(link, askedBy(request).cursor))
       }
     })
 
@@ -151,8 +182,12 @@ export const LinkRoutes = Layer.effectDiscard(
       request: HttpServerRequest.HttpServerRequest,
       side: "viewer" | "download"
     ) {
-      const content = yield* contents.read(yield* openedLink(side, "read"), cursorOf(request))
-      const { body, contentType, name } = downloadOf(content)
+      const link = yield* openedLink(side, "read")
+      const { cursor, row } = askedBy(request)
+      const { body, contentType, name } =
+        link.target.kind === "query" && row !== undefined
+          ? rowDownload(link.target.table, row, yield* contents.row(link.actor, link.target, row))
+          : downloadOf(yield* contents.read(link, cursor))
       return HttpServerResponse.text(body, { contentType, headers: { "content-disposition": attachment(name) } })
     })
     yield* route({

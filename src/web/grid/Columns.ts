@@ -9,13 +9,17 @@ interface Chosen {
 const narrowest = 60
 const step = 20
 
-/** Lets columns be hidden and made narrower or wider, and remembers that in this browser. */
-export const choosingColumns = (form: HTMLFormElement): void => {
-  const key = `columns ${form.dataset["path"]}`
-  const heads = [...form.querySelectorAll<HTMLElement>("thead th[data-field]")]
+/**
+ * Lets columns be hidden and made narrower or wider, and remembers that in this browser for a grid that says which table's it
+ * is, with `data-path`.
+ */
+export const choosingColumns = (grid: HTMLElement): void => {
+  const { path } = grid.dataset
+  const key = path === undefined ? undefined : `columns ${path}`
+  const heads = [...grid.querySelectorAll<HTMLElement>("thead th[data-field]")]
   const stored = (): Chosen => {
     try {
-      return { hidden: [], widths: {}, ...(JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Chosen>) }
+      return { hidden: [], widths: {}, ...(JSON.parse((key && localStorage.getItem(key)) ?? "{}") as Partial<Chosen>) }
     } catch {
       return { hidden: [], widths: {} }
     }
@@ -25,14 +29,14 @@ export const choosingColumns = (form: HTMLFormElement): void => {
     chosen = { ...chosen, ...changed }
     // Without storage, as in private windows, it holds for this page.
     try {
-      localStorage.setItem(key, JSON.stringify(chosen))
+      if (key !== undefined) localStorage.setItem(key, JSON.stringify(chosen))
     } catch {}
     show()
   }
   const nameOf = (head: HTMLElement) => head.dataset["field"] ?? ""
   const cellsOf = (head: HTMLElement) => {
     const at = [...head.parentElement!.children].indexOf(head)
-    return [...form.querySelectorAll<HTMLTableRowElement>("tr")].map((row) => row.cells[at]!)
+    return [...grid.querySelectorAll<HTMLTableRowElement>("tr")].map((row) => row.cells[at]!)
   }
   const show = () => {
     for (const head of heads) {

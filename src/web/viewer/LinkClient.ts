@@ -26,17 +26,7 @@ export interface TextLink extends Link {
   readonly limits: { readonly row_bytes: number }
 }
 
-export interface QueryLink extends Link {
-  readonly kind: "query"
-  readonly limit: number
-  readonly rows: ReadonlyArray<JsonText>
-  readonly has_more: boolean
-  /** Leads to the rows behind these. */
-  readonly next_cursor?: string
-}
-
 export type EditableLink = RowLink | TextLink
-export type LinkData = EditableLink | QueryLink
 
 export interface Version {
   readonly version: number
@@ -65,7 +55,7 @@ const object = (members: Readonly<Record<string, EnvelopeShape>>): EnvelopeShape
 })
 const array = (items: EnvelopeShape): EnvelopeShape => ({ kind: "array", items })
 
-const data = { row: text, rows: array(text) }
+const data = { row: text }
 const shape = object({ ...data, current: object(data), versions: array(object({ row: text })) })
 
 /** Reads a response of the service with each row as its exact text; undefined where it is not JSON. */
@@ -118,11 +108,7 @@ const sending = (method: string, body: string): RequestInit => ({
   headers: { "content-type": "application/json" }
 })
 
-export const load = (): Promise<Result<LinkData>> => request(`/data${location.search}`)
-
-/** The rows of a query behind those before a cursor. */
-export const loadMore = (cursor: string): Promise<Result<QueryLink>> =>
-  request(`/data?cursor=${encodeURIComponent(cursor)}`)
+export const load = (): Promise<Result<EditableLink>> => request("/data")
 
 /** Sends a `{updated_at, patch}` or `{updated_at, row}`. */
 export const save = (body: string): Promise<Result<EditableLink>> => request("", sending("PATCH", body))

@@ -2,7 +2,7 @@ import { systemFields } from "../../domain/Row.ts"
 import { element } from "./Dom.ts"
 import { memberTexts } from "../../domain/RowMerge.ts"
 import { stringOf } from "../../domain/TypedRow.ts"
-import { downloadAddress, type EditableLink, type LinkData } from "./LinkClient.ts"
+import { downloadAddress, type EditableLink } from "./LinkClient.ts"
 
 /** The time of the service, by a clock that doesn't jump when the device's clock is set. */
 export class ServerClock {
@@ -42,10 +42,9 @@ const WARN_BEFORE = 5 * 60_000
 const fact = (name: string, value: string, full?: string): HTMLElement =>
   element("span", { class: "fact", title: full }, element("span", { class: "muted" }, name + " "), value)
 
-const title = (data: LinkData): string => (data.kind === "text" ? data.field : data.table)
+const title = (data: EditableLink): string => (data.kind === "text" ? data.field : data.table)
 
-const facts = (data: LinkData): ReadonlyArray<HTMLElement> => {
-  if (data.kind === "query") return [element("span", { class: "fact muted" }, "Query result")]
+const facts = (data: EditableLink): ReadonlyArray<HTMLElement> => {
   const row = fact("Row", data.id.slice(0, 8), data.id)
   return data.kind === "text" ? [fact("Text field in", data.table), row] : [row]
 }
@@ -56,14 +55,12 @@ export interface Header {
   readonly end: () => void
 }
 
-const END = { row: "Editable", text: "Editable", query: "Open" } as const
-
 /**
  * What the link shows, how long it is valid, and its download, with `actions` beside it. `start` begins the countdown, and
  * `onEnd` runs when it ends; `end` is for links that were revoked before.
  */
 export const header = (
-  data: LinkData,
+  data: EditableLink,
   clock: ServerClock,
   actions: ReadonlyArray<HTMLElement>,
   onEnd: () => void
@@ -91,7 +88,7 @@ export const header = (
       end()
       return onEnd()
     }
-    time.textContent = `${END[data.kind]} until ${timeOfDay(data.expires_at)} (${remaining(left)})`
+    time.textContent = `Editable until ${timeOfDay(data.expires_at)} (${remaining(left)})`
     time.classList.toggle("warning", left < WARN_BEFORE)
     timer = setTimeout(tick, Math.min(left, left > 61_000 ? 5000 : 250))
   }

@@ -69,7 +69,41 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
         assert.deepStrictEqual([rows.map(({ n }) => n), has_more], [[4, 3], true], path)
       }
       const page = yield* wire("GET", query.view)
-      assert.notInclude(page.text, '"y"')
+      assert.include(page.text, "2 of 3 rows")
+      assert.notInclude(page.text, ">y<")
+    })
+  )
+
+  it.effect("to a query open each row that it gives with the fields that it gives, and no other", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      const add = (body: string) =>
+        Effect.map(wire("POST", "/v1/notes", { key, body }), (answer) => jsonOf<{ id: string }>(answer).id)
+      const given = yield* add('{"n":1.10,"a":"x","s":"wombat"}')
+      const other = yield* add('{"n":1.10,"a":"y"}')
+      const query = { table: "notes", filter: { a: "x" }, search: "X", fields: ["n", "updated_at"], limit: 1 }
+      const { view } = yield* makeLinks(key, "query", query)
+      const page = yield* wire("GET", `${view}?row=${given}`)
+      assert.include(page.text, "<dd>1.10</dd>")
+      assert.notInclude(page.text, "wombat")
+      assert.notInclude(page.text, "created_at")
+      const file = yield* wire("GET", `${view}/download?row=${given}`)
+      assert.match(file.text, new RegExp(`^\\{"id":"${given}","updated_at":"[^"]*","n":1.10\\}$`))
+      assert.include(file.headers["content-disposition"], `notes-${given}.json`)
+      const refused = yield* wire("GET", `${view}?row=${other}`)
+      assert.strictEqual(refused.status, 404)
+      assert.include(refused.text, `<a href="${view}">See the link’s rows</a>`)
+      for (const row of ["00000000-0000-4000-8000-000000000000", "x", "", given.toUpperCase()]) {
+        const none = yield* wire("GET", `${view}?row=${row}`)
+        assert.deepStrictEqual([none.status, none.text], [404, refused.text], row)
+      }
+      assertProblem(yield* wire("GET", `${view}/download?row=${other}`), 404, "row_not_found")
+      // The filter may name the id itself.
+      const byId = yield* makeLinks(key, "query", { table: "notes", filter: { id: other } })
+      assert.strictEqual((yield* wire("GET", `${byId.view}?row=${other}`)).status, 200)
+      assert.strictEqual((yield* wire("GET", `${byId.view}?row=${given}`)).status, 404)
+      yield* wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${given}","patch":{"a":"y"}}` })
+      assert.strictEqual((yield* wire("GET", `${view}?row=${given}`)).status, 404)
     })
   )
 

@@ -1,7 +1,8 @@
 import { shorten } from "../../../domain/json/JsonIssue.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
-import { timeText, type Row } from "../../../domain/Row.ts"
+import type { JsonText } from "../../../domain/json/JsonText.ts"
+import { systemFields, timeText, type Row } from "../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../domain/Turns.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { timeHtml } from "./Frame.ts"
@@ -13,24 +14,28 @@ const maxCell = 160
 const maxColumns = 40
 
 /** The values of a table's rows that a grid shows. */
-export interface Cells {
+export interface Cells<Shown = Row> {
   readonly columns: ReadonlyArray<string>
   /** How many fields have no column. */
   readonly hidden: number
-  readonly rows: ReadonlyArray<{ readonly row: Row; readonly values: ReadonlyMap<string, string> }>
+  readonly rows: ReadonlyArray<{ readonly row: Shown; readonly values: ReadonlyMap<string, string> }>
 }
 
-/** What a grid shows of rows, in turns: their own fields, in the order in which they first appear. */
-export function* cellsOf(rows: ReadonlyArray<Row>): Turns<Cells> {
+/**
+ * What a grid shows of rows, in turns: their own fields, in the order in which they first appear. Fields that the service sets
+ * have no such column; where `data` holds them, they are among the values.
+ */
+export function* cellsOf<Shown extends { readonly data: JsonText }>(rows: ReadonlyArray<Shown>): Turns<Cells<Shown>> {
   const pace = new Pace()
   const columns = new Set<string>()
   const others = new Set<string>()
-  const found: Array<Cells["rows"][number]> = []
+  const found: Array<Cells<Shown>["rows"][number]> = []
   for (const row of rows) {
     const values = new Map<string, string>()
     for (const { name, value } of members(row.data)) {
-      if (columns.size < maxColumns) columns.add(name)
-      if (columns.has(name)) values.set(name, value)
+      const isSystem = systemFields.has(name)
+      if (!isSystem && columns.size < maxColumns) columns.add(name)
+      if (isSystem || columns.has(name)) values.set(name, value)
       else if (others.size < 1000) others.add(name)
     }
     found.push({ row, values })
@@ -82,6 +87,18 @@ export const cell = (value: string | undefined): Html => {
   const kind = kindOf(value)
   const isWhole = value.length <= maxCell
   return html`<td data-kind="${kind}"${isWhole && kind !== "json" && html` data-value="${value}"`}>${lineOf(value)}</td>`
+}
+
+/** The first cell of a row, which leads to all of it: the first column's value, or the row's id where it has none. */
+export const nameCell = (
+  href: string,
+  columns: ReadonlyArray<string>,
+  id: string,
+  values: ReadonlyMap<string, string>
+): Html => {
+  const value = columns[0] === undefined ? undefined : values.get(columns[0])
+  const name = value === undefined ? html`<span class="muted">${id.slice(0, 8)}</span>` : lineOf(value, 80)
+  return html`<th scope="row"><a href="${href}">${name}</a></th>`
 }
 
 /** The cells of the fields that the service sets. */

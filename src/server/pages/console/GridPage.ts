@@ -1,44 +1,12 @@
 import { numberText, plural } from "../../../domain/Amounts.ts"
-import { shorten } from "../../../domain/json/JsonIssue.ts"
-import { parseSort } from "../../../domain/Query.ts"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
-import { askQuery, comparisons, comparisonsOf, withoutComparison, type Ask } from "./Ask.ts"
-import { cell, lineOf, systemCells, type Cells } from "./Cells.ts"
+import { askQuery, comparisons, type Ask } from "./Ask.ts"
+import { cell, nameCell, systemCells, type Cells } from "./Cells.ts"
+import { chips } from "./Chips.ts"
 import { accountPage, fault, notice, proofField } from "./Frame.ts"
 import { copyAs } from "./CopyAs.ts"
+import { heads, systemColumns } from "./GridHead.ts"
 import { shareForm } from "./SharePage.ts"
-
-const systemColumns = [
-  ["id", "id"],
-  ["created_at", "created"],
-  ["updated_at", "updated"]
-] as const
-
-/** The head of a column: its link sorts upwards, then downwards, then no more. */
-const head = (path: string, ask: Ask, field: string, label: string, style?: "system"): Html => {
-  const sort = ask.sort === undefined ? undefined : parseSort(ask.sort)
-  const isSorted = sort?.field === field
-  // A field whose name begins with - is only told from a descending sort by one more.
-  const upwards = field.startsWith("-") ? undefined : field
-  const next = !isSorted ? (upwards ?? `-${field}`) : sort.descending ? undefined : `-${field}`
-  const direction = isSorted ? (sort.descending ? "descending" : "ascending") : undefined
-  const mark = direction === undefined ? "" : direction === "ascending" ? " ↑" : " ↓"
-  return html`<th scope="col" data-field="${field}"${direction !== undefined && html` aria-sort="${direction}"`}${style && html` class="${style}"`}><a href="${path}${askQuery({ ...ask, sort: next, cursor: undefined })}">${shorten(label, 60)}${mark}</a></th>`
-}
-
-const said = new Map<string, string>(comparisons)
-
-const chips = (path: string, ask: Ask): Html | false => {
-  const all = comparisonsOf(ask.filter)
-  const without = (changed: Partial<Ask>) => path + askQuery({ ...ask, cursor: undefined, ...changed })
-  return (
-    (all.length > 0 || ask.search !== undefined) &&
-    html`<ul class="chips" aria-label="Filters">${ask.search !== undefined && html`<li class="chip"><span>has <strong>${shorten(ask.search, 60)}</strong></span><a href="${without({ search: undefined })}">Remove<span class="visually-hidden"> the search</span></a></li>`}${all.map(
-      (one) =>
-        html`<li class="chip"><span><strong>${shorten(one.field, 60)}</strong> ${said.get(one.operator) ?? one.operator} ${lineOf(one.value, 60)}</span><a href="${without({ filter: withoutComparison(ask.filter, one) })}">Remove<span class="visually-hidden"> the filter on ${one.field}</span></a></li>`
-    )}</ul>`
-  )
-}
 
 const hidden = (name: string, value: string | undefined): Html | false =>
   value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`
@@ -65,12 +33,8 @@ ${hidden("filter", ask.filter)}${hidden("search", ask.search)}${hidden("sort", a
 <datalist id="filter-fields">${columns.map((name) => html`<option value="${name}"></option>`)}</datalist>
 </form>`
 
-const rowOf = (path: string, columns: ReadonlyArray<string>, { row, values }: Cells["rows"][number]): Html => {
-  const first = columns[0]
-  const lead = first === undefined ? undefined : values.get(first)
-  const name = lead === undefined ? html`<span class="muted">${row.id.slice(0, 8)}</span>` : lineOf(lead, 80)
-  return html`<tr data-id="${row.id}"><td class="pick"><label><input type="checkbox" name="id" value="${row.id}"><span class="visually-hidden">Select ${row.id.slice(-12)}</span></label></td><th scope="row"><a href="${path}/${row.id}">${name}</a></th>${columns.slice(1).map((column) => cell(values.get(column)))}${systemCells(row)}</tr>\n`
-}
+const rowOf = (path: string, columns: ReadonlyArray<string>, { row, values }: Cells["rows"][number]): Html =>
+  html`<tr data-id="${row.id}"><td class="pick"><label><input type="checkbox" name="id" value="${row.id}"><span class="visually-hidden">Select ${row.id.slice(-12)}</span></label></td>${nameCell(`${path}/${row.id}`, columns, row.id, values)}${columns.slice(1).map((column) => cell(values.get(column)))}${systemCells(row)}</tr>\n`
 
 /** A table's rows, a page at a time. */
 export const gridPage = (input: {
@@ -90,6 +54,7 @@ export const gridPage = (input: {
   const { ask, cells, count, nextCursor, note, problem, proof, result, table } = input
   const path = `/tables/${table}`
   const { columns, rows } = cells
+  const address = (changed: Partial<Ask>) => path + askQuery({ ...ask, cursor: undefined, ...changed })
   const isFiltered = ask.filter !== undefined || ask.search !== undefined
   return accountPage({
     title: table,
@@ -104,7 +69,7 @@ export const gridPage = (input: {
 <details class="menu"><summary class="button">Export</summary><ul class="card"><li><a href="${path}/_export?format=json" download>JSON, all rows</a></li><li><a href="${path}/_export?format=csv" download>CSV, all rows</a></li></ul></details>
 ${rows.length > 0 && shareForm(path, proof, ask)}${copyAs(table, ask, input.baseUrl)}</div></header>
 ${notice(result)}${fault(problem)}
-<div class="console-bar">${searchForm(path, ask)}${filterForm(path, ask, [...columns, ...systemColumns.map(([name]) => name)])}${chips(path, ask)}</div>
+<div class="console-bar">${searchForm(path, ask)}${filterForm(path, ask, [...columns, ...systemColumns.map(([name]) => name)])}${chips(ask, address)}</div>
 ${
   rows.length === 0
     ? html`<p class="empty">${isFiltered ? html`No rows match. <a href="${path}">Show all rows</a>.` : "This page of the table has no rows."}</p>`
@@ -112,11 +77,11 @@ ${
 ${proofField(proof)}
 <div class="selection"><button type="submit" name="do" value="delete">Delete selected…</button><button type="submit" name="do" value="set">Set a field…</button></div>
 <div class="grid-frame" tabindex="0" role="region" aria-label="Rows of ${table}"><table class="grid">
-<thead><tr><th class="pick"><span class="visually-hidden">Selection</span></th>${columns.length === 0 ? html`<th scope="col">row</th>` : columns.map((name) => head(path, ask, name, name))}${systemColumns.map(([name, label]) => head(path, ask, name, label, "system"))}</tr></thead>
+<thead><tr><th class="pick"><span class="visually-hidden">Selection</span></th>${heads(columns, systemColumns, ask.sort, (sort) => address({ sort }))}</tr></thead>
 <tbody>
 ${rows.map((row) => rowOf(path, columns, row))}</tbody></table></div>
 </form>`
 }
-<nav class="pages" aria-label="Pages"><ul>${ask.cursor !== undefined && html`<li><a href="${path}${askQuery({ ...ask, cursor: undefined })}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${path}${askQuery({ ...ask, cursor: nextCursor })}" rel="next">Next ${numberText(100)} rows</a></li>`}</ul>${note !== undefined && html`<p class="muted small">${note}</p>`}</nav>`
+<nav class="pages" aria-label="Pages"><ul>${ask.cursor !== undefined && html`<li><a href="${address({})}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${address({ cursor: nextCursor })}" rel="next">Next ${numberText(100)} rows</a></li>`}</ul>${note !== undefined && html`<p class="muted small">${note}</p>`}</nav>`
   })
 }

@@ -45,6 +45,9 @@ const kinds: ReadonlyArray<readonly [Kind, string]> = [
   ["json", "JSON"]
 ]
 
+/** What people call a kind of value. */
+export const kindWords = (kind: Kind): string => kinds.find(([one]) => one === kind)![1]
+
 interface Line {
   readonly index: number
   readonly name: string
@@ -81,7 +84,7 @@ const storedLine = (line: Line, member: Member, textPath: string): Html => {
       kind === "text"
         ? html`<a href="${textPath}?field=${encodeURIComponent(name)}">Open the text</a>`
         : html`<span class="muted">Edit it as JSON</span>`
-    return html`<tr><th scope="row">${name}</th><td class="muted">${kinds.find(([one]) => one === kind)?.[1]}</td><td>${lineOf(value, 300)}<br>${where}<input type="hidden" name="keep_${index}" value="1"></td><td></td></tr>\n`
+    return html`<tr><th scope="row">${name}</th><td class="muted">${kindWords(kind)}</td><td>${lineOf(value, 300)}<br>${where}<input type="hidden" name="keep_${index}" value="1"></td><td></td></tr>\n`
   }
   return html`<tr><th scope="row"><input name="name_${index}" value="${line.name}" aria-label="Name of ${name}" autocomplete="off" autocapitalize="none" spellcheck="false"></th><td>${typeSelect(line)}</td><td>${valueControl(line)}${faultLine(line)}</td><td><label class="check"><input type="checkbox" name="remove_${index}" value="1"${line.isRemoved && " checked"}>Remove<span class="visually-hidden"> ${name}</span></label></td></tr>\n`
 }

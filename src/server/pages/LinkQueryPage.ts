@@ -1,0 +1,139 @@
+import { numberText, plural } from "../../domain/Amounts.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
+import type { JsonText } from "../../domain/json/JsonText.ts"
+import { indented } from "../../domain/json/Members.ts"
+import { noCursor } from "../../domain/query/Cursor.ts"
+import { timeText } from "../../domain/Row.ts"
+import { Pace, type Turns } from "../../domain/Turns.ts"
+import { html, type Html } from "../doors/Html.ts"
+import type { QueryContent } from "../links/LinkContent.ts"
+import type { FoundLink } from "../links/Links.ts"
+import { cell, cellsOf, nameCell, type Cells } from "./console/Cells.ts"
+import { chips } from "./console/Chips.ts"
+import { timeHtml } from "./console/Frame.ts"
+import { heads, systemColumns } from "./console/GridHead.ts"
+import { page } from "./Page.ts"
+
+/** What of a query's rows a page shows. */
+export type QueryView = "table" | "json"
+
+/** What an address below a link's own asks for. */
+export interface QueryAddress {
+  readonly cursor?: string | undefined
+  readonly view?: QueryView | undefined
+  readonly row?: string | undefined
+}
+
+export const queryAddress = (path: string, { cursor, row, view }: QueryAddress): string => {
+  const query = new URLSearchParams()
+  if (row !== undefined) query.set("row", row)
+  if (view === "json") query.set("view", view)
+  if (cursor !== undefined) query.set("cursor", cursor)
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
+/** A page of the rows of a link's query, or of one of them. */
+export const queryFrame = (title: string, styles: ReadonlyArray<string>, main: Html): Html =>
+  page({
+    title: title.slice(0, 100),
+    robots: "noindex",
+    styles: ["console.css", ...styles],
+    scripts: ["console.js", "grid.js"],
+    main: html`<main class="wide full">${main}</main>`
+  })
+
+/** Who may see it and how long. */
+export const validity = ({ expiresAt }: FoundLink): Html =>
+  html`<p class="muted">Anyone with this link can view and download this until ${timeHtml(timeText(expiresAt.getTime()))}.</p>`
+
+/** The two ways to see the same. */
+export const viewTabs = (path: string, address: QueryAddress, names: readonly [table: string, json: string]): Html => {
+  const { view = "table" } = address
+  const tab = (one: QueryView, name: string) =>
+    html`<li><a href="${queryAddress(path, { ...address, view: one })}"${one === view && html` aria-current="page"`}>${name}</a></li>`
+  return html`<nav class="row-tabs" aria-label="Views"><ul>${tab("table", names[0])}${tab("json", names[1])}</ul></nav>`
+}
+
+/** JSON of this many characters is shown on a page; the download has all of it. */
+const maxJson = 1_000_000
+
+const systemCell = (field: string, value: string | undefined): Html => {
+  const text = value === undefined ? "" : decodeString(value)
+  return html`<td class="system">${text !== "" && (field === "id" ? html`<code>${text}</code>` : timeHtml(text))}</td>`
+}
+
+/** The service's fields that the rows of a query have, which are all of them unless the query chooses. */
+const systemOf = ({ rows }: Cells<unknown>) => systemColumns.filter(([field]) => rows[0]?.values.has(field))
+
+function* tableView(input: {
+  readonly cells: Cells<unknown>
+  readonly table: string
+  readonly sort: string | undefined
+  readonly rowAddress: (id: string) => string
+}): Turns<Html> {
+  const { cells, rowAddress, sort, table } = input
+  const { columns, rows } = cells
+  const system = systemOf(cells)
+  const pace = new Pace()
+  const lines: Array<Html> = []
+  for (const { values } of rows) {
+    const id = decodeString(values.get("id")!)
+    const line = html`<tr>${nameCell(rowAddress(id), columns, id, values)}${columns.slice(1).map((column) => cell(values.get(column)))}${system.map(([field]) => systemCell(field, values.get(field)))}</tr>\n`
+    lines.push(line)
+    yield* pace.worked(8 * line.toString().length)
+  }
+  return html`<div data-grid><div class="grid-frame" tabindex="0" role="region" aria-label="Rows of ${table}"><table class="grid">
+<thead><tr>${heads(columns, system, sort)}</tr></thead>
+<tbody>
+${lines}</tbody></table></div></div>`
+}
+
+function* jsonView(rows: ReadonlyArray<JsonText>): Turns<Html> {
+  const pace = new Pace()
+  const shown: Array<Html> = []
+  for (const { text } of rows) {
+    if (pace.done > maxJson) break
+    const pretty = indented(text)
+    shown.push(html`<pre>\n${pretty}</pre>\n`)
+    yield* pace.worked(pretty.length)
+  }
+  const rest = rows.length - shown.length
+  return html`<div class="json-rows" tabindex="0" role="region" aria-label="Rows as JSON">${shown}</div>
+${rest > 0 && html`<p class="muted">${plural(rest, "more row")} of this page ${rest === 1 ? "is" : "are"} in the download.</p>`}`
+}
+
+/** The rows of a link's query, a page at a time, in turns: as the console's grid, read-only, or as JSON. */
+export function* queryPage(input: {
+  readonly link: FoundLink
+  readonly content: QueryContent
+  /** How many rows there are on all pages. */
+  readonly count: number
+  readonly path: string
+  readonly view: QueryView
+  readonly cursor: string | undefined
+}): Turns<Html> {
+  const { content, count, cursor, link, path, view } = input
+  const { hasMore, nextCursor, rows, target } = content
+  const { filter, search, sort, table } = target
+  const cells = yield* cellsOf(rows.map((data) => ({ data })))
+  const isCut = cursor !== undefined || hasMore
+  const rowAddress = (row: string) => queryAddress(path, { row, cursor })
+  const body =
+    rows.length === 0
+      ? html`<p class="empty">No rows match this query.</p>`
+      : view === "json"
+        ? yield* jsonView(rows)
+        : yield* tableView({ cells, table, sort, rowAddress })
+  return queryFrame(
+    table,
+    ["grid.css"],
+    html`<header class="console-head"><div><h1>${table}</h1>
+<p class="muted">${isCut ? `${numberText(rows.length)} of ${plural(count, "row")}` : plural(count, "row")}${cells.hidden > 0 && html` · ${plural(cells.hidden, "more field")} on the rows’ own pages`}</p></div>
+<div class="console-actions"><a class="button" href="${queryAddress(`${path}/download`, { cursor })}" download>Download</a></div></header>
+${validity(link)}
+${chips({ filter: filter?.text, search, sort })}
+${viewTabs(path, { view, cursor }, ["Table", "JSON"])}
+${body}
+<nav class="pages" aria-label="Pages"><ul>${cursor !== undefined && html`<li><a href="${queryAddress(path, { view })}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${queryAddress(path, { view, cursor: nextCursor })}" rel="next">Next rows</a></li>`}</ul>${hasMore && nextCursor === undefined && html`<p class="muted small">${noCursor}</p>`}</nav>`
+  )
+}
