@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { BoundedService } from "../../support/BoundedService.ts"
+import { longestBlock } from "../../support/LongestTurn.ts"
 import { call } from "../../support/ServiceProcess.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { narrowed } from "./Listing.ts"
@@ -67,8 +68,11 @@ layer(suite, { excludeTestServices: true, timeout: "90 seconds" })("The worst me
       const { token } = yield* narrowed("full")
       const { apiKey } = yield* newAccount
       const service = yield* BoundedService
+      // Whoever is refused while sending may be hung up on before the refusal is read, where the machine is busy.
       const send = (body: string) =>
-        call(`${service.url}/mcp`, { key: token, body, headers: { accept: "application/json" } })
+        Effect.retry(call(`${service.url}/mcp`, { key: token, body, headers: { accept: "application/json" } }), {
+          times: 2
+        })
       // What runs for the first time is slow, and stays in memory.
       for (const method of ["ping", "tools/list"]) yield* send(JSON.stringify(rpc(method)))
       yield* send(`${called("batch", '"operations":[]')}}}}`)
@@ -84,7 +88,7 @@ layer(suite, { excludeTestServices: true, timeout: "90 seconds" })("The worst me
         assert.include(answer.text, word, `${name} ${answer.text.slice(0, 300)}`)
         // The answer is held as its messages, and as the text and bytes that the library and we make of them.
         const most = 5 * body.length + 4 * answer.text.length + 8 * mib
-        if (blocked >= 200 || grown > most) worse.push(`${name}: ${blocked} ms, ${grown} bytes`)
+        if (blocked >= longestBlock() || grown > most) worse.push(`${name}: ${blocked} ms, ${grown} bytes`)
       }
       assert.deepStrictEqual(worse, [])
     })
@@ -101,7 +105,7 @@ layer(suite, { excludeTestServices: true, timeout: "90 seconds" })("The worst me
         [1, 2, 3, 4, 5],
         () =>
           Effect.all([
-            call(`${service.url}/mcp`, { key: token, body: ping }),
+            Effect.retry(call(`${service.url}/mcp`, { key: token, body: ping }), { times: 2 }),
             call(`${service.url}/v1/_usage`, { key: apiKey })
           ]),
         { concurrency: "unbounded" }
@@ -110,7 +114,7 @@ layer(suite, { excludeTestServices: true, timeout: "90 seconds" })("The worst me
         assert.strictEqual(refused.status, 413)
         assert.strictEqual(other.status, 200)
       }
-      assert.isBelow((yield* service.strain).blocked, 200)
+      assert.isBelow((yield* service.strain).blocked, longestBlock())
     })
   )
 })
