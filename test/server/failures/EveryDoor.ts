@@ -42,7 +42,11 @@ const send = (url: string, { headers, method }: Door, path: string, body: string
 
 /** How long a body a door lets in, as its refusal of a larger one says. */
 const limitOf = Effect.fnUntraced(function* (url: string, door: Door) {
-  const { status, text } = yield* send(url, door, door.path, `{"a":"${"x".repeat(tooLong)}"}`)
+  // Whoever is refused while sending may be hung up on before the refusal is read.
+  const { status, text } = yield* Effect.repeat(send(url, door, door.path, `{"a":"${"x".repeat(tooLong)}"}`), {
+    until: (answer) => answer.status !== 0,
+    times: 2
+  })
   const said = /"limit":(\d+)|may have (?:at most )?(\d+) bytes/.exec(text)
   const limit = Number(said?.[1] ?? said?.[2])
   if (Number.isInteger(limit)) return limit
