@@ -25,7 +25,7 @@ const partsFrom = (source: string, start: number): ReadonlyArray<string> => {
   }
 }
 
-const definition = /(?<=\bconst )\w+(?= = (?:Effect\.fn|traced\(|SqlSchema\.|sql\b|\(.*\) =>\n))/g
+const definition = /(?<=\bconst )\w+(?= = (?:Effect\.(?:fn|gen)|traced\(|SqlSchema\.|sql\b|\(.*\) =>\n))/g
 const isStatement = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|TRUNCATE|MERGE|COPY|LOCK|VALUES)\b/i
 
 const inSources: ReadonlyArray<Template> = readdirSync(new URL("../../src/server/", import.meta.url), {
