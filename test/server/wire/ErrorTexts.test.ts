@@ -86,7 +86,7 @@ const cases: ReadonlyArray<Case> = [
   {
     call: "DELETE /v1/t",
     body: '{"filer":{"a":1}}',
-    says: ["/filer", "is not known here; known are filter, ifUpdatedAt"]
+    says: ["/filer", "is not known here; known are filter, search, all, forever, ifUpdatedAt"]
   },
   { call: "GET /v1/t?filter=%7B%22a%22%3A%5B%5D%7D", says: ["filter/a", scalar] },
   { call: "GET /v1/t?filter=1", says: ["filter", "must be a JSON object of field names and values"] },

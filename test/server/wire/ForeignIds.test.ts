@@ -57,6 +57,7 @@ const requests: Readonly<Record<string, ReadonlyArray<Request>>> = {
     ["POST", "/v1/$table/restore", '{"id":"$gone","version":1}']
   ],
   "tables.list": [["GET", "/v1/_tables"]],
+  "tables.search": [["GET", "/v1/_search?search=x"]],
   "tables.export": [["GET", "/v1/_export"]],
   "tables.usage": [["GET", "/v1/_usage"]],
   "tables.import": [
