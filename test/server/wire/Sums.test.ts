@@ -36,9 +36,10 @@ const cases: ReadonlyArray<readonly [string, Record<string, string>, string]> = 
   ],
   ["groups, most rows first, and adds up each group", { by: "category", sum: "amount" }, byCategory],
   [
-    "finds nothing in fields that no row has",
+    "finds nothing in fields that no row has, and says which there are",
     { by: "none", sum: "none" },
-    '{"count":5,"sum":{"value":null,"numbers":0,"others":5},"groups":[],"other":{"groups":0,"count":0},"missing":5}'
+    '{"count":5,"sum":{"value":null,"numbers":0,"others":5},"groups":[],"other":{"groups":0,"count":0},"missing":5,' +
+      '"note":"No row has a field \\"none\\". The fields are \\"amount\\", \\"category\\"."}'
   ]
 ]
 
