@@ -4,7 +4,12 @@ import { join } from "node:path"
 import { codeBlock, html } from "../server/doors/Html.ts"
 
 /** The documents of the repository that the site shows, by the last segment of their URL. */
-const documents = { deployment: "src/server/pages/docs/deployment.md", security: ".github/SECURITY.md" }
+const documents = {
+  client: "src/server/pages/docs/client.md",
+  testing: "src/server/pages/docs/testing.md",
+  deployment: "src/server/pages/docs/deployment.md",
+  security: ".github/SECURITY.md"
+}
 
 /** @param {string} text */
 const idOf = (text) =>

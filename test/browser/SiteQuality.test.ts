@@ -9,27 +9,34 @@ import { BaseUrl, request, serviceLayer } from "../support/TestService.ts"
 const pages = [...sitePaths.filter((path) => !/\.(?:json|txt|md|ico)$/.test(path)), "/sign-in?token=unknown"]
 
 browserSuite("Every page of the site", serviceLayer(), (it) => {
-  it.effect("is accessible, and keeps to the origin and its width, on phones and screens, light and dark", () =>
-    Effect.gen(function* () {
-      const { url } = yield* BaseUrl
-      const { complaints, page, requests } = yield* (yield* Browser).visit()
-      const faults: Array<string> = []
-      for (const path of pages) {
-        yield* Effect.promise(() => page.goto(url + path))
-        faults.push(...(yield* faultsOfLooks(page, path)))
-        assert.isAbove(yield* Effect.promise(() => page.locator("h1").count()), 0, path)
-      }
-      assert.deepStrictEqual(faults, [])
-      assert.deepStrictEqual(
-        complaints.filter((text) => !text.includes("401")),
-        []
-      )
-      assert.deepStrictEqual(
-        requests.filter((address) => !address.startsWith(url) && !address.startsWith("data:")),
-        []
-      )
-    })
-  )
+  for (const [what, some] of [
+    ["documentation", pages.filter((path) => path.startsWith("/docs"))],
+    ["others", pages.filter((path) => !path.startsWith("/docs"))]
+  ] as const) {
+    it.effect(
+      `of the ${what} is accessible, and keeps to the origin and its width, on phones and screens, light and dark`,
+      () =>
+        Effect.gen(function* () {
+          const { url } = yield* BaseUrl
+          const { complaints, page, requests } = yield* (yield* Browser).visit()
+          const faults: Array<string> = []
+          for (const path of some) {
+            yield* Effect.promise(() => page.goto(url + path))
+            faults.push(...(yield* faultsOfLooks(page, path)))
+            assert.isAbove(yield* Effect.promise(() => page.locator("h1").count()), 0, path)
+          }
+          assert.deepStrictEqual(faults, [])
+          assert.deepStrictEqual(
+            complaints.filter((text) => !text.includes("401")),
+            []
+          )
+          assert.deepStrictEqual(
+            requests.filter((address) => !address.startsWith(url) && !address.startsWith("data:")),
+            []
+          )
+        })
+    )
+  }
 
   it.effect("is under 100 KB over the wire with all that it loads", () =>
     Effect.gen(function* () {

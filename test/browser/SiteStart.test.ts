@@ -110,4 +110,47 @@ browserSuite("A first visit", serviceLayer(), (it) => {
       assert.isTrue(yield* run(() => page.locator("#rate_limited pre").isVisible()))
     })
   )
+
+  it.effect("walks through what the search finds by keyboard, words begun in their middle too", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BaseUrl
+      const { page } = yield* (yield* Browser).visit()
+      yield* run(() => page.goto(`${url}/docs`))
+      const field = page.getByLabel("Search the documentation")
+      yield* run(() => page.keyboard.press("/"))
+      yield* run(() => page.keyboard.type("idempot"))
+      const results = page.locator("#search-results a")
+      yield* run(() => results.filter({ hasText: "POST /v1/{table}" }).first().waitFor())
+      assert.match(yield* run(() => results.first().innerText()), /^Idempotency/)
+      yield* run(() => page.keyboard.press("ArrowDown"))
+      yield* run(() => page.keyboard.press("ArrowDown"))
+      const focused = () => run(() => page.evaluate<string>("document.activeElement.textContent"))
+      assert.strictEqual(yield* focused(), yield* run(async () => (await results.nth(1).textContent()) ?? ""))
+      yield* run(() => page.keyboard.press("Escape"))
+      assert.strictEqual(yield* run(() => page.evaluate("document.activeElement.id")), "search-text")
+      yield* run(() => field.fill("update where"))
+      yield* run(() => page.keyboard.press("Enter"))
+      yield* run(() => page.waitForURL(/\/docs\/rows#rows\.updateWhere$/))
+    })
+  )
+
+  it.effect(
+    "begins each page of the documentation on a phone's first screen, and has operation apart from the API",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* BaseUrl
+        const { page } = yield* (yield* Browser).visit({ width: 390 })
+        yield* run(() => page.goto(`${url}/docs/deployment`))
+        const top = yield* run(() =>
+          page.evaluate<number>('document.querySelector("main h1").getBoundingClientRect().top')
+        )
+        assert.isBelow(top, 400)
+        const current = page.locator(".docs-nav [aria-current]")
+        assert.strictEqual(yield* run(() => current.innerText()), "Deployment")
+        const box = yield* run(() => current.boundingBox())
+        assert.isBelow(box!.x + box!.width, 390)
+        const part = page.locator(".docs-part", { has: page.locator("[aria-current]") })
+        assert.match(yield* run(() => part.innerText()), /^Operation\s+Configuration\s+Deployment\s+Security$/)
+      })
+  )
 })

@@ -140,6 +140,15 @@ browserSuite("The row editor", serviceLayer(), (it) => {
       yield* typeAtStart(page, "oops ", 1)
       yield* see(page, /Invalid JSON at line 1, column 2/)
       assert.isTrue(yield* run(() => page.getByRole("button", { name: "Save", exact: true }).isDisabled()))
+      // Told once, where Save is, whatever is tried; the text stays where it is.
+      const top = () => run(async () => (await page.locator(".cm-content").boundingBox())?.y)
+      const before = yield* top()
+      yield* press(page, "Tree")
+      yield* run(() => page.keyboard.press("Control+s"))
+      yield* run(() => page.getByRole("alert").filter({ hasText: "Invalid JSON" }).waitFor())
+      assert.strictEqual(yield* run(() => page.getByText(/Invalid JSON|Fix the JSON/).count()), 1)
+      assert.strictEqual(yield* top(), before)
+      yield* run(() => page.locator(".cm-content").click())
       yield* run(() => page.reload())
       yield* see(page, "Your unsaved changes were recovered.")
       yield* see(page, /Invalid JSON at line 1, column 2/)
@@ -148,6 +157,17 @@ browserSuite("The row editor", serviceLayer(), (it) => {
       yield* run(() => page.locator("#viewer[data-ready]").waitFor())
       assert.strictEqual(yield* run(() => page.getByText("Your unsaved changes were recovered.").count()), 0)
       assert.strictEqual(yield* versionCount(row), 0)
+    })
+  )
+
+  it.effect("shows the service's times as the reader's clock does, with the exact time behind them", () =>
+    Effect.gen(function* () {
+      const row = yield* store('{"a":1}')
+      const { page } = yield* openLink(yield* rowLink(row))
+      const times = page.locator(".system-fields time")
+      assert.match(yield* run(() => times.first().innerText()), /^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/)
+      assert.match((yield* run(() => times.first().getAttribute("title"))) ?? "", /T.*Z$/)
+      assert.deepStrictEqual(yield* run(() => page.getByRole("button", { name: "Table" }).count()), 0)
     })
   )
 

@@ -10,6 +10,8 @@ export const sitePaths: ReadonlyArray<string> = [
   "/docs/tools",
   "/docs/errors",
   "/docs/configuration",
+  "/docs/client",
+  "/docs/testing",
   "/docs/deployment",
   "/docs/security",
   "/docs/search.json",

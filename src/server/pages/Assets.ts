@@ -64,7 +64,7 @@ const Document = Schema.Struct({
   sections: Schema.Array(Schema.Struct({ id: Schema.String, title: Schema.String, text: Schema.String }))
 })
 
-const Documents = Schema.Struct({ deployment: Document, security: Document })
+const Documents = Schema.Struct({ client: Document, testing: Document, deployment: Document, security: Document })
 
 interface Assets {
   readonly manifest: Readonly<Record<string, string>>

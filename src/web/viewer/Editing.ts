@@ -18,8 +18,8 @@ export interface Editor {
   readonly focus: () => void
 }
 
-/** Makes the editor of a subject; `onRefused` says why something can't be done there. */
-type OpenEditor = (typed: string, onChange: () => void, onRefused: (why: string) => void) => Editor
+/** Makes the editor of a subject; `onRefused` is told when something can't be done because of a fault of what is typed. */
+type OpenEditor = (typed: string, onChange: () => void, onRefused: () => void) => Editor
 
 /** The page of a row or a text field: what is stored, what is typed, and how one becomes the other. */
 export class Editing {
@@ -48,7 +48,7 @@ export class Editing {
     this.#editor = open(
       this.#subject.typed(this.#subject.content(data)),
       () => this.#changed(),
-      (why) => this.#notice.say("warning", why)
+      () => this.#bar.announce()
     )
     this.#content = new Content(data, this.#subject, this.#editor)
     this.#past = new History({
@@ -138,7 +138,7 @@ export class Editing {
   async #save(): Promise<void> {
     const checked = this.#content.checked()
     if (this.#busy || this.#ended || performance.now() < this.#waitUntil) return
-    if (Result.isFailure(checked)) return this.#notice.say("danger", checked.failure)
+    if (Result.isFailure(checked)) return this.#bar.announce()
     await this.#send(checked.success)
   }
 

@@ -15,7 +15,7 @@ const TREE_LIMIT = 1000
 type Mode = "tree" | "text"
 
 /** An editor for a row's own fields, as a tree or as text. What was not edited keeps its spelling. */
-export const rowEditor = (typed: string, onChange: () => void, onRefused: (why: string) => void): Editor => {
+export const rowEditor = (typed: string, onChange: () => void, onRefused: () => void): Editor => {
   const place = element("div", { class: "row-place" })
   const hint = element("p", { class: "muted small mode-hint" })
   let shown: Pick<Editor, "typed" | "focus">
@@ -57,8 +57,7 @@ export const rowEditor = (typed: string, onChange: () => void, onRefused: (why: 
   }
 
   const change = (next: Mode): void => {
-    const { issue } = scanObject(current())
-    if (next === "tree" && issue !== undefined) return onRefused(`Fix the JSON to see the tree. ${issue.message}`)
+    if (next === "tree" && scanObject(current()).issue !== undefined) return onRefused()
     open(next, current())
   }
 

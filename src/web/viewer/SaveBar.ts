@@ -73,13 +73,25 @@ export class SaveBar {
     this.root.hidden = true
   }
 
+  /** Says the fault again to screen readers, for somebody who tries what it keeps from being done. */
+  announce(): void {
+    const fault = this.#fault.textContent
+    this.#fault.setAttribute("role", "alert")
+    this.#fault.textContent = ""
+    this.#fault.textContent = fault
+  }
+
   show({ blocked, busy, bytes, fault, limit }: SaveBarState): void {
     this.root.hidden = false
     const over = bytes !== undefined && bytes > limit
     this.#size.textContent =
       bytes === undefined ? "" : `${kilobytes(bytes)} of ${kilobytes(limit).replace(".0", "")} KB`
     this.#size.classList.toggle("danger", over)
-    if (this.#fault.textContent !== (fault ?? "")) this.#fault.textContent = fault ?? ""
+    if (this.#fault.textContent !== (fault ?? "")) {
+      // While it is being typed, a fault that comes and goes would be heard at every key.
+      this.#fault.removeAttribute("role")
+      this.#fault.textContent = fault ?? ""
+    }
     this.#save.disabled = blocked || busy || fault !== undefined
     this.#save.textContent = busy ? "Saving…" : "Save"
     this.#discard.disabled = busy

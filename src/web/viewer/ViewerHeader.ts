@@ -95,12 +95,19 @@ export const header = (
   return { root, start: tick, end }
 }
 
+const fullTime = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" })
+
+/** A time of the service in the reader's time zone; the exact one shows when it is pointed at. */
+const localTime = (timestamp: string): HTMLElement =>
+  element("time", { datetime: timestamp, title: timestamp }, fullTime.format(new Date(timestamp)))
+
 /** The fields that the service sets, read-only; a text field's page shows only when it was changed. */
 export const systemFieldList = (data: EditableLink): HTMLElement => {
   const values = data.kind === "row" ? memberTexts(data.row.text) : new Map([["updated_at", `"${data.updated_at}"`]])
   const shown = [...systemFields].flatMap((name) => {
     const value = stringOf(values.get(name))
-    return value === undefined ? [] : [element("div", {}, element("dt", {}, name), element("dd", {}, value))]
+    if (value === undefined) return []
+    return [element("div", {}, element("dt", {}, name), element("dd", {}, name === "id" ? value : localTime(value)))]
   })
   return element("dl", { class: "system-fields", "aria-label": "Set by the service" }, ...shown)
 }

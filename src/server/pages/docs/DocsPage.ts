@@ -14,18 +14,30 @@ export interface SearchEntry {
 const entry = (path: string, name: string, current: string, inner: Html | false = false): Html =>
   html`<li><a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>${inner}</li>`
 
+const part = (name: string, entries: ReadonlyArray<Html>): Html =>
+  html`<li class="docs-part"><span>${name}</span><ul>${entries}</ul></li>`
+
 const navigation = (current: string): ReadonlyArray<Html> => [
-  entry("/docs", "Overview", current),
-  ...groups().map(({ id, name, operations }) => {
-    const path = `/docs/${id}`
-    const inner = operations.map(({ operationId, summary }) => entry(`${path}#${operationId}`, summary, current))
-    return entry(path, name, current, path === current && html`<ul>${inner}</ul>`)
-  }),
-  entry("/docs/tools", "MCP tools", current),
-  entry("/docs/errors", "Errors", current),
-  entry("/docs/configuration", "Configuration", current),
-  entry("/docs/deployment", "Deployment", current),
-  entry("/docs/security", "Security", current)
+  part("REST API", [
+    entry("/docs", "Overview", current),
+    ...groups().map(({ id, name, operations }) => {
+      const path = `/docs/${id}`
+      const inner = operations.map(({ operationId, summary }) => entry(`${path}#${operationId}`, summary, current))
+      return entry(path, name, current, path === current && html`<ul>${inner}</ul>`)
+    }),
+    entry("/docs/errors", "Errors", current)
+  ]),
+  part("Agents", [
+    entry("/install", "Connect", current),
+    entry("/docs/tools", "MCP tools", current),
+    entry("/how-to-use", "How to use", current)
+  ]),
+  part("TypeScript", [entry("/docs/client", "Client", current), entry("/docs/testing", "Testing", current)]),
+  part("Operation", [
+    entry("/docs/configuration", "Configuration", current),
+    entry("/docs/deployment", "Deployment", current),
+    entry("/docs/security", "Security", current)
+  ])
 ]
 
 /** A page of the documentation, with navigation and search on the left. */
@@ -45,7 +57,7 @@ export const docsPage = (input: {
     main: html`<div class="wide docs">
 <aside class="docs-side">
 <div id="search" role="search" hidden><label class="visually-hidden" for="search-text">Search the documentation</label>
-<input id="search-text" type="search" autocomplete="off" placeholder="Search" aria-controls="search-results">
+<input id="search-text" type="search" autocomplete="off" placeholder="Search, or press /" aria-keyshortcuts="/ Enter" aria-controls="search-results">
 <ul id="search-results" aria-live="polite"></ul></div>
 <nav class="docs-nav" aria-label="Documentation"><ul>${navigation(input.current)}</ul></nav>
 </aside>
@@ -53,37 +65,33 @@ export const docsPage = (input: {
 </div>`
   })
 
+const documentTitles = {
+  client: ["TypeScript client", "The TypeScript client of Agent Memory, with promises and with Effect."],
+  testing: ["Testing", "How to test code that stores in Agent Memory: a complete service for each test file."],
+  deployment: ["Deployment", "How to run Agent Memory for others: proxy, systemd, backup, upgrade, growth."],
+  security: ["Security", "Which secrets Agent Memory has, what each one opens, and how to report a vulnerability."]
+} as const
+
+/** The documents that are pages under `/docs/`. */
+export const documentNames = ["client", "testing", "deployment", "security"] as const
+
 /** A document of the repository as a page: `deployment.md` beside this file or `.github/SECURITY.md`. */
-const documentPage = (name: "deployment" | "security", title: string, description: string): Html =>
-  docsPage({
+export const documentPage = (name: (typeof documentNames)[number]): Html => {
+  const [title, description] = documentTitles[name]
+  return docsPage({
     current: `/docs/${name}`,
     title,
     description,
     body: html`<div class="document">${Html.trusted(documents()[name].html)}</div>`
   })
-
-/** How to run the service for others: proxy, systemd, instances, backup, upgrade, growth. */
-export const deploymentPage = (): Html =>
-  documentPage(
-    "deployment",
-    "Deployment",
-    "How to run Agent Memory for others: proxy, systemd, backup, upgrade, growth."
-  )
-
-/** Which secrets there are, what each one opens, what an attacker gets, and how to report a vulnerability. */
-export const securityPage = (): Html =>
-  documentPage(
-    "security",
-    "Security",
-    "Which secrets Agent Memory has, what each one opens, and how to report a vulnerability."
-  )
+}
 
 /** What the search finds in the documents. */
 export const documentEntries = (): ReadonlyArray<SearchEntry> =>
-  (["deployment", "security"] as const).flatMap((name) =>
+  documentNames.flatMap((name) =>
     documents()[name].sections.map(({ id, text, title }) => ({
       title,
-      note: name === "security" ? "Security" : "Deployment",
+      note: documentTitles[name][0],
       path: `/docs/${name}#${id}`,
       text: `${title} ${name} ${text}`.toLowerCase()
     }))

@@ -105,12 +105,12 @@ export const overviewPage = (baseUrl: string, idempotencyHours: number): Html =>
 ${codeBlock("Every call", `curl '${baseUrl}/v1/_tables' \\\n  -H "Authorization: Bearer $AGENT_MEMORY_API_KEY"`)}
 <ul>
 <li>Rows come back exactly as you sent them, with <code>id</code>, <code>created_at</code> and <code>updated_at</code> in front.</li>
-<li>Send an <code>Idempotency-Key</code> with any write that you may retry. For ${idempotencyHours} hours, the same key returns the first response.</li>
+<li id="idempotency">Send an <code>Idempotency-Key</code> with any write that you may retry. For ${idempotencyHours} hours, the same key returns the first response.</li>
 <li>Every response reports the remaining rate limit in <code>RateLimit</code>, and its id in <code>X-Request-Id</code>.</li>
 <li>Errors are <code>application/problem+json</code> with a stable <code>code</code>: see <a href="/docs/errors">all errors</a>.</li>
 </ul>
 ${groups().map(groupSummary)}
-<p>For agents: <a href="/docs/tools">the tools of <code>/mcp</code></a>. For programs: <a href="/openapi.json">OpenAPI document</a>. For operators: <a href="/docs/configuration">every setting</a>, <a href="/docs/deployment">deployment</a> and <a href="/docs/security">security</a>.</p>`
+<p>For agents: <a href="/docs/tools">the tools of <code>/mcp</code></a>. For programs: <a href="/openapi.json">OpenAPI document</a>. For TypeScript: <a href="/docs/client">the client</a> and <a href="/docs/testing">a service for tests</a>. For operators: <a href="/docs/configuration">every setting</a>, <a href="/docs/deployment">deployment</a> and <a href="/docs/security">security</a>.</p>`
   })
 
 const toolSection = ({ annotations, description, inputSchema, name, outputSchema, title }: ListedTool): Html =>
@@ -158,16 +158,33 @@ ${wishTable()}
 ${makeTools(limits).described.map(toolSection)}`
   })
 
+/** The names of what an operation takes, and what they mean. */
+const takenBy = ({ parameters, requestBody }: Operation): string => {
+  const body = schemaOf(requestBody)
+  const fields = [...parameters, ...(body === undefined ? [] : fieldsOf(body, "body"))]
+  return fields.map(({ name, schema }) => `${name} ${resolve(schema).description ?? ""}`).join(" ")
+}
+
 /** What the search looks through: every operation, tool, setting, document section and error. */
 export const searchIndex = (limits: Limits): string => {
   const entries: ReadonlyArray<SearchEntry> = [
+    {
+      title: "Idempotency",
+      note: "Writes that may be sent twice",
+      path: "/docs#idempotency",
+      text: "idempotency key writes retry twice"
+    },
     ...groups().flatMap(({ id, operations }) =>
-      operations.map(({ description = "", method, operationId, path, summary }) => ({
-        title: summary,
-        note: `${method} ${path}`,
-        path: `/docs/${id}#${operationId}`,
-        text: fillLimits(`${summary} ${method} ${path} ${operationId} ${description}`, limits).toLowerCase()
-      }))
+      operations.map((operation) => {
+        const { description = "", method, operationId, path, summary } = operation
+        const text = `${summary} ${method} ${path} ${operationId} ${description} ${takenBy(operation)}`
+        return {
+          title: summary,
+          note: `${method} ${path}`,
+          path: `/docs/${id}#${operationId}`,
+          text: fillLimits(text, limits).toLowerCase()
+        }
+      })
     ),
     ...makeTools(limits).described.map(({ description, name, title }) => ({
       title: name,

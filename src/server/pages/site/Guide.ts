@@ -165,6 +165,8 @@ ${wishes.map(({ tool, wish }) => `- ${wish}: ${tool}`).join("\n")}
 - [API reference](${baseUrl}/docs): the same for people, with examples
 - [MCP tools](${baseUrl}/docs/tools): what agents call at /mcp, with an example of query, batch and upsert
 - [Errors](${baseUrl}/docs/errors): every code and what to do
+- [TypeScript client](${baseUrl}/docs/client): with promises and with Effect
+- [Testing](${baseUrl}/docs/testing): a complete service for the tests of code that uses this one
 - [Configuration](${baseUrl}/docs/configuration): every setting of the service, its default and its accepted values
 - [Deployment](${baseUrl}/docs/deployment): proxy, systemd, several instances, backup, upgrade and growth
 - [Security](${baseUrl}/docs/security): which secrets there are, what each one opens, and how to report a vulnerability

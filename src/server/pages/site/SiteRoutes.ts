@@ -8,7 +8,7 @@ import { currentSession, hasSession } from "../../accounts/browser/Cookies.ts"
 import type { Sessions } from "../../accounts/browser/Sessions.ts"
 import { serveFile, textFile, type StaticFile } from "../Assets.ts"
 import { configurationPage } from "../docs/ConfigurationPage.ts"
-import { deploymentPage, securityPage } from "../docs/DocsPage.ts"
+import { documentNames, documentPage } from "../docs/DocsPage.ts"
 import { errorsPage } from "../docs/ErrorsPage.ts"
 import { groupIds, groups } from "../docs/OpenApi.ts"
 import { groupPage, overviewPage, searchIndex, toolsPage } from "../docs/ReferencePages.ts"
@@ -52,13 +52,12 @@ export const SiteRoutes = Layer.effectDiscard(
       "/docs/tools": () => html(toolsPage(baseUrl, limits)),
       "/docs/errors": () => html(errorsPage()),
       "/docs/configuration": () => html(configurationPage()),
-      "/docs/deployment": () => html(deploymentPage()),
-      "/docs/security": () => html(securityPage()),
       "/docs/search.json": () => textFile("application/json", searchIndex(limits)),
       "/llms.txt": () => textFile("text/plain; charset=utf-8", llmsText(baseUrl)),
       "/llms.md": () => textFile("text/markdown; charset=utf-8", guideMarkdown({ baseUrl, limits, localMode })),
       "/robots.txt": () => textFile("text/plain; charset=utf-8", robotsText),
       "/favicon.ico": () => textFile("image/svg+xml", icon),
+      ...Object.fromEntries(documentNames.map((name) => [`/docs/${name}`, () => html(documentPage(name))])),
       ...Object.fromEntries(groupIds.map((id) => [`/docs/${id}`, () => html(groupPage(groupOf(id), baseUrl))]))
     }
     /** Whoever has a session gets the header of the signed in; whether it is still good shows on their own pages. */
