@@ -97,6 +97,12 @@ export interface OpenedLink extends FoundLink {
   readonly actor: Actor
 }
 
+/** An opened link to a query. */
+export interface OpenedQuery {
+  readonly actor: Actor
+  readonly target: QueryTarget
+}
+
 /** A row, or a text field of one, as it is now. */
 export type EditableContent =
   | { readonly kind: "row"; readonly table: string; readonly row: Row }
@@ -179,11 +185,10 @@ export class LinkContents extends Context.Service<
       cursor?: string
     ) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
     /** How many rows a link's query gives on all its pages. */
-    readonly count: (actor: Actor, target: QueryTarget) => Effect.Effect<number, NotFound | Unavailable>
+    readonly count: (link: OpenedQuery) => Effect.Effect<number, NotFound | Unavailable>
     /** One row of those that a link's query gives, as its readers see it: with the query's fields. */
     readonly row: (
-      actor: Actor,
-      target: QueryTarget,
+      link: OpenedQuery,
       id: string
     ) => Effect.Effect<JsonText, RowNotFound | NotFound | Unavailable, Scope.Scope>
   }
@@ -227,11 +232,11 @@ export class LinkContents extends Context.Service<
         return yield* rowDeleted()
       })
 
-      const count = traced("LinkContents.count")(function* (actor: Actor, target: QueryTarget) {
+      const count = traced("LinkContents.count")(function* ({ actor, target }: OpenedQuery) {
         return yield* rows.matched(actor, target.table, yield* filterOf(target))
       })
 
-      const row = traced("LinkContents.row")(function* (actor: Actor, target: QueryTarget, id: string) {
+      const row = traced("LinkContents.row")(function* ({ actor, target }: OpenedQuery, id: string) {
         const asked = (yield* filterOf(target)) ?? noFields
         if (!isRowId(id) || (asked.id !== undefined && asked.id !== id)) return yield* notGiven()
         const filter = { ...asked, isEmpty: false, id }

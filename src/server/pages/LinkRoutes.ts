@@ -153,12 +153,12 @@ export const LinkRoutes = Layer.effectDiscard(
         const { cursor, row: id, view } = askedBy(request)
         const { actor, target } = link
         if (target.kind === "query" && id !== undefined) {
-          const row = yield* contents.row(actor, target, id)
+          const row = yield* contents.row({ actor, target }, id)
           return privatePage(queryRowPage({ link, table: target.table, id, row, path, view, cursor }))
         }
         const content = yield* contents.read(link, cursor)
         if (content.kind === "query") {
-          const count = yield* contents.count(actor, content.target)
+          const count = yield* contents.count({ actor, target: content.target })
           return privatePage(yield* inTurns(queryPage({ link, content, count, path, view, cursor })))
         }
         const nonce = Buffer.from(yield* Effect.orDie(random.randomBytes(16))).toString("base64")
@@ -186,7 +186,7 @@ export const LinkRoutes = Layer.effectDiscard(
       const { cursor, row } = askedBy(request)
       const { body, contentType, name } =
         link.target.kind === "query" && row !== undefined
-          ? rowDownload(link.target.table, row, yield* contents.row(link.actor, link.target, row))
+          ? rowDownload(link.target.table, row, yield* contents.row({ actor: link.actor, target: link.target }, row))
           : downloadOf(yield* contents.read(link, cursor))
       return HttpServerResponse.text(body, { contentType, headers: { "content-disposition": attachment(name) } })
     })
