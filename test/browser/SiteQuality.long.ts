@@ -1,0 +1,3 @@
+import { everyPage, qualityOf } from "./SiteQuality.ts"
+
+qualityOf("Every page of the site", everyPage)
