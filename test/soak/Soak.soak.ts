@@ -36,7 +36,12 @@ interface HeapSample {
 /** The heap that an instance says it uses once it has collected what is not. */
 const heapOf = ({ process, url }: Instance) =>
   Effect.promise(async () => {
-    globalThis.process.kill(process().pid, "SIGUSR2")
+    try {
+      globalThis.process.kill(process().pid, "SIGUSR2")
+    } catch {
+      // It has just been ended, and starts anew.
+      return undefined
+    }
     // While it starts anew there is no secret yet.
     const ask = async () => fetch(`${url}/metrics`, { headers: localHeadersOf(url) })
     const answer = await ask().catch(() => undefined)
