@@ -54,7 +54,7 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "10000" }), { excludeTestServices:
     const found = yield* sql<{ name: string }>`
       SELECT relname AS name FROM pg_class
       WHERE pg_relation_filepath(oid) IS NOT NULL
-        AND position(convert_to(${marker}, 'UTF8') IN pg_read_binary_file(pg_relation_filepath(oid), true)) > 0
+        AND position(convert_to(${marker}, 'UTF8') IN pg_read_binary_file(pg_relation_filepath(oid), 0, 100000000, true)) > 0
     `
     return found.map(({ name }) => name)
   })
