@@ -108,12 +108,22 @@ const typesOf = (header: ReadonlyArray<string>, records: ReadonlyArray<{ readonl
       : "text"
   })
 
+/** More would keep others waiting: columns are compared with each other, and each looks at all rows. */
+const mostColumns = 1000
+const mostRecords = 100_000
+
 function* readTable(text: string, { isAllText = false, table }: RowFileOptions): Turns<Read> {
   const read = yield* readCsv(text)
   if (Result.isFailure(read)) return Result.fail(read.failure)
   const [head, ...records] = read.success
   if (head === undefined || records.length === 0) {
     return Result.fail("The file has no rows: its first line has to name the columns, and a row follows on each line.")
+  }
+  if (head.cells.length > mostColumns) {
+    return Result.fail(`The first line names ${head.cells.length} columns, and a file can have ${mostColumns}.`)
+  }
+  if (records.length > mostRecords) {
+    return Result.fail(`The file has ${records.length} rows. Import at most ${mostRecords} at once.`)
   }
   const header = head.cells.map((name) => name.trim())
   const nameless = header.indexOf("")
@@ -152,7 +162,8 @@ export function* readRowFile(text: string, options: RowFileOptions): Turns<Read>
   if (start === undefined) return Result.fail("The file is empty.")
   if (start === "[") return yield* readJson(content, options.table)
   if (start !== "{") return yield* readTable(content, options)
-  const isWhole = !/\n\s*\S/.test(content) || scan(content.split("\n", 1)[0]!).issue !== undefined
+  const [first = ""] = content.trim().split("\n", 1)
+  const isWhole = first.length === content.trim().length || scan(first).issue !== undefined
   return isWhole ? yield* readJson(content, options.table) : yield* readLines(content, options.table)
 }
 

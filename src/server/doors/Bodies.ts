@@ -111,6 +111,17 @@ export const readForm = Effect.fnUntraced(function* (...given: Parameters<typeof
   return new URLSearchParams(text.value)
 })
 
+/** Of a form's many small parts each takes long to read. */
+const mostParts = 100
+
+const hasManyParts = (bytes: Uint8Array, type: string): boolean => {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const line = `--${/boundary="?([^";]+)/i.exec(type)?.[1] ?? ""}`
+  let parts = 0
+  for (let at = body.indexOf(line); at !== -1 && parts <= mostParts; at = body.indexOf(line, at + line.length)) parts++
+  return parts > mostParts
+}
+
 const uploadType = "multipart/form-data"
 
 /**
@@ -125,6 +136,12 @@ export const readUpload = Effect.fnUntraced(function* (...given: Parameters<type
   }
   yield* checked(request, limit)
   const bytes = yield* readBytes(...given)
+  if (hasManyParts(bytes, type)) {
+    return yield* new InvalidRequest({
+      detail: "The form has too many fields.",
+      errors: [{ path: "", message: "has too many fields" }]
+    })
+  }
   return yield* Effect.tryPromise({
     try: () => new Response(Buffer.from(bytes), { headers: { "content-type": type } }).formData(),
     catch: () =>
