@@ -52,8 +52,15 @@ const printedName = (field: Member): string => {
   return encoded === field.name && field.rawName.length === encoded.length + 2 ? field.rawName : JSON.stringify(encoded)
 }
 
-/** Full keys by encoded name: a row's sort keys for use in memory. */
-export const keysByField = (row: JsonText): Map<string, string> => mapOfFields(members(row))
+/** Full keys by encoded name of those fields of a row that are wanted, for use in memory. */
+export const keysByField = (row: JsonText, wanted: ReadonlySet<string>): Map<string, string> => {
+  const keys = new Map<string, string>()
+  for (const { name, value } of members(row)) {
+    const encoded = encodeText(name)
+    if (wanted.has(encoded)) keys.set(encoded, sortKey(value))
+  }
+  return keys
+}
 
 const mapOfFields = (fields: ReadonlyArray<Member>): Map<string, string> => {
   const keys = new Map<string, string>()

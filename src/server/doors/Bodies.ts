@@ -128,7 +128,9 @@ const uploadType = "multipart/form-data"
  * Reads a form that can hold a file (RFC 7578), of at most `limit` bytes in all; see {@link readBytes}. Its fields are text
  * in UTF-8; a file keeps its bytes.
  */
-export const readUpload = Effect.fnUntraced(function* (...given: Parameters<typeof readBytes>) {
+export const readUpload = Effect.fnUntraced(function* (
+  ...given: Parameters<typeof readBytes>
+): Effect.fn.Return<FormData, BodyProblem | UnsupportedMediaType, Scope.Scope> {
   const [request, limit] = given
   const type = request.headers["content-type"] ?? ""
   if (type.split(";", 1)[0]!.trim().toLowerCase() !== uploadType) {

@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { Actor } from "../../domain/Actor.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { members, readItems } from "../../domain/json/Members.ts"
@@ -22,7 +22,7 @@ export const makeNotes = (
   fieldsOf: (actor: Actor, table: string) => Effect.Effect<TableFields, Unavailable>
 ) => {
   const optional = <A>(note: Effect.Effect<A | undefined, Unavailable>): Effect.Effect<A | undefined> =>
-    Effect.map(Effect.option(note), Option.getOrUndefined)
+    Effect.catchCause(note, (cause) => Effect.as(Effect.logWarning("A note could not be made", cause), undefined))
 
   /** Why each of some filters may find nothing in a table, which is looked at once for all of them. */
   const makeOfFilter = Effect.fnUntraced(function* (table: string, actor: Actor) {

@@ -7,7 +7,7 @@ import type { Found } from "../../../src/server/tables/engine/SnapshotRepo.ts"
 import { selectorKey } from "../../../src/server/tables/engine/Load.ts"
 import { madeBytes } from "../../../src/server/tables/engine/WriteRoom.ts"
 import { kindOf, selectorOf, type Sent } from "../../../src/server/tables/operations/Operations.ts"
-import { Workspace, WorkRow } from "../../../src/server/tables/engine/Workspace.ts"
+import { namesIn, Workspace, WorkRow } from "../../../src/server/tables/engine/Workspace.ts"
 import { batchOf, checked } from "../../support/Batches.ts"
 
 const rowBytes = 200
@@ -80,7 +80,7 @@ describe("What updates make anew", () => {
         if (selector === undefined) continue
         const filter = write.action === "upsert" ? write.natural : "filter" in write ? write.filter : undefined
         const matching = rows.filter((row) =>
-          filter === undefined ? row.place.id === selector.id : row.matches(filter, new Pace())
+          filter === undefined ? row.place.id === selector.id : row.matches(filter, namesIn(filter), new Pace())
         )
         for (const row of matching) workspace.load(row)
         if (selector.id !== undefined) continue

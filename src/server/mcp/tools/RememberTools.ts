@@ -95,10 +95,9 @@ const noteOfEqualTitles = Effect.fnUntraced(function* (actor: Actor, table: stri
   const rows = yield* Rows
   const filter = Result.getOrThrow(parseFilter(JsonText.trusted(print({ title })), "/title"))
   // The memory is stored: that nothing more can be said of it is no reason to call that a failure.
-  const { ids, matched } = yield* Effect.orElseSucceed(rows.ids(actor, table, filter, 1), () => ({
-    ids: [],
-    matched: 1
-  }))
+  const { ids, matched } = yield* Effect.catchCause(rows.ids(actor, table, filter, 1), (cause) =>
+    Effect.as(Effect.logWarning("No note on memories of this title", cause), { ids: [], matched: 1 })
+  )
   if (matched < 2) return undefined
   return `${matched} memories have this title now, the first with the id ${ids[0]}. Delete those that no longer hold. To replace one, call remember with key ["title"] while only one has it.`
 })

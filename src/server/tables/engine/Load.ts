@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { AccountId } from "../../../domain/Account.ts"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
 import type { Limits } from "../../../domain/Limits.ts"
+import type { Filter } from "../../../domain/Query.ts"
 import { recordId, requestScope, restorableId, type Loaded, type WriteRequest } from "./Evaluation.ts"
 import { isRowId } from "../../../domain/Row.ts"
 import { kindOf, selectorOf } from "../operations/Operations.ts"
@@ -40,8 +41,12 @@ export const readsNothing = (requests: ReadonlyArray<WriteRequest>): boolean =>
   )
 
 /** The snapshot of such a group. */
-export const remembered = (account: AccountState, rows: ReadonlyArray<WorkRow> = []): Snapshot => ({
-  ...snapshotOf(account, rows, nothingLoaded),
+export const remembered = (
+  account: AccountState,
+  rows: ReadonlyArray<WorkRow> = [],
+  requests: ReadonlyArray<WriteRequest> = []
+): Snapshot => ({
+  ...snapshotOf(account, rows, nothingLoaded, requests),
   isRemembered: true
 })
 
@@ -53,6 +58,15 @@ export const nothingLoaded: Loaded = {
   undoable: [],
   deleted: []
 }
+
+/** What the writes look for. */
+const filtersOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Filter> =>
+  requests.flatMap(({ writes }) =>
+    writes.flatMap((write) => {
+      const selects = kindOf(write).selects?.(write)
+      return selects !== undefined && "filter" in selects ? [selects.filter] : []
+    })
+  )
 
 /** The versions that restores name. */
 const versionsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<WantedVersion> =>
@@ -93,7 +107,7 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
     const forgotten = deletedOf(requests)
     const needsNoMore = restores.length === 0 && ids.length === 0 && undo === undefined && forgotten === undefined
     if (known !== undefined && cached !== undefined && needsNoMore) {
-      return remembered(known.state, cached.rows)
+      return remembered(known.state, cached.rows, requests)
     }
     const selectors = cached === undefined ? selectorsOf(requests) : []
     const keys = known === undefined ? recordKeysOf(requests) : []
@@ -127,11 +141,19 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
       undoable: undoable?.rows ?? [],
       deleted: deleted?.rows ?? []
     }
-    return { ...snapshotOf(account, cached?.rows ?? rows?.rows ?? [], loaded), isRemembered: cached !== undefined }
+    return {
+      ...snapshotOf(account, cached?.rows ?? rows?.rows ?? [], loaded, requests),
+      isRemembered: cached !== undefined
+    }
   })
 
-const snapshotOf = (account: AccountState, rows: ReadonlyArray<WorkRow>, loaded: Loaded) => {
-  const workspace = new Workspace(account)
+const snapshotOf = (
+  account: AccountState,
+  rows: ReadonlyArray<WorkRow>,
+  loaded: Loaded,
+  requests: ReadonlyArray<WriteRequest>
+) => {
+  const workspace = new Workspace(account, filtersOf(requests))
   for (const row of rows) workspace.load(row)
   return { account, workspace, loaded }
 }

@@ -75,6 +75,10 @@ interface RowChange {
   readonly version: number | null
 }
 
+/** The fields whose keys decide a filter. */
+export const namesIn = ({ conditions, fields }: Filter): ReadonlySet<string> =>
+  new Set([...fields.wanted.keys(), ...conditions.filter(isKeyCondition).map(({ name }) => name)])
+
 /** Looking at a row costs as much as going through so many characters. */
 const aRow = 100
 
@@ -89,7 +93,7 @@ export class WorkRow {
   /** The row and all its versions are removed for good. */
   isForgotten = false
   private readonly storedVersion: number
-  private keys: { readonly data: JsonText; readonly map: ReadonlyMap<string, string> } | undefined
+  private keys: { readonly data: JsonText; readonly of: number; readonly map: ReadonlyMap<string, string> } | undefined
 
   constructor(place: Place, stored: Content | undefined, lastVersion: number, lastUpdate: number) {
     this.place = place
@@ -109,19 +113,20 @@ export class WorkRow {
     return { id: this.place.id, createdAt: this.place.createdAt, updatedAt: content.updatedAt, data: content.data }
   }
 
-  matches(filter: Filter, pace: Pace): boolean {
+  /** Whether a live row is what a filter finds. `named` has the filter's fields, and only grows. */
+  matches(filter: Filter, named: ReadonlySet<string>, pace: Pace): boolean {
     if (this.content === undefined || !matchesSystemFields(filter, this.row)) return false
     const { conditions, fields } = filter
-    const keys = fields.wanted.size > 0 || conditions.some(isKeyCondition) ? this.knownKeys(pace) : undefined
+    const keys = fields.wanted.size > 0 || conditions.some(isKeyCondition) ? this.knownKeys(named, pace) : undefined
     if (keys !== undefined && !keysMatch(keys, fields.wanted)) return false
     return !hasConditions(filter) || meetsConditions(filter, new Look(this.row, pace, keys))
   }
 
-  /** The keys of the content's fields, which are computed once. */
-  private knownKeys(pace: Pace): ReadonlyMap<string, string> {
+  /** The keys of those fields of the content that are named, which are computed once. */
+  private knownKeys(named: ReadonlySet<string>, pace: Pace): ReadonlyMap<string, string> {
     const { data } = this.content!
-    if (this.keys?.data !== data) {
-      this.keys = { data, map: keysByField(data) }
+    if (this.keys?.data !== data || this.keys.of !== named.size) {
+      this.keys = { data, of: named.size, map: keysByField(data, named) }
       pace.count(data.text.length)
     }
     return this.keys.map
@@ -147,9 +152,13 @@ export class Workspace {
   readonly pace = new Pace()
   /** How many characters filters have gone through. */
   looked = 0
+  /** The fields that filters name: rows keep no keys of others. */
+  private readonly named: Set<string>
   private readonly undoLog: Array<() => void> = []
 
-  constructor(account: AccountState) {
+  /** `filters` are those that writes are going to use, as far as that is known: then each row is parsed once for all of them. */
+  constructor(account: AccountState, filters: ReadonlyArray<Filter> = []) {
+    this.named = new Set(filters.flatMap((filter) => [...namesIn(filter)]))
     this.revision = account.revision
     this.nextSeq = account.nextSeq
     this.nextChange = account.nextChange
@@ -180,13 +189,14 @@ export class Workspace {
   }
 
   *find(table: string, filter: Filter): Turns<ReadonlyArray<WorkRow>> {
-    const { pace } = this
+    const { named, pace } = this
     const before = pace.done
+    for (const name of namesIn(filter)) named.add(name)
     const found: Array<WorkRow> = []
     for (const row of this.candidates(filter)) {
       if (row.place.table !== table) continue
       pace.count(aRow)
-      if (row.matches(filter, pace)) found.push(row)
+      if (row.matches(filter, named, pace)) found.push(row)
       if (pace.isDue) yield* pace.pause()
     }
     this.looked += pace.done - before

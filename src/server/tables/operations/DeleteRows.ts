@@ -5,6 +5,7 @@ import { JsonText } from "../../../domain/json/JsonText.ts"
 import { FilterRequired, invalid, type EditConflict, type InvalidRequest } from "../../../domain/Problem.ts"
 import { timeText } from "../../../domain/Row.ts"
 import { refusedByAny, requiredFilter, type OperationKind } from "./OperationKind.ts"
+import { namesIn } from "../engine/Workspace.ts"
 
 /** A removal of the rows that match a filter and have the words of a search, or of all of a table. */
 export interface SentDelete extends Guarded {
@@ -87,7 +88,7 @@ export const deleteRows: OperationKind<SentDelete, Delete, Deleted, EditConflict
     if (isForever) {
       for (const row of matches) workspace.forget(row)
       for (const { last, row } of context.deleted) {
-        if (!last.matches(filter, workspace.pace)) continue
+        if (!last.matches(filter, namesIn(filter), workspace.pace)) continue
         if (guard !== undefined && !admits(guard, last.row)) continue
         workspace.load(row)
         workspace.forget(row)
