@@ -15,8 +15,27 @@ const separatorOf = (text: string): string => {
   return [",", ";", "\t"].reduce((most, one) => (count(one) > count(most) ? one : most))
 }
 
+/** More would keep others waiting: columns are compared with each other, and each looks at all records. */
+const mostColumns = 1000
+const mostRecords = 100_000
+
+/** Why a record can't be one of a file, whose first one names the columns. */
+const recordFault = ({ cells, line }: CsvRecord, first: CsvRecord | undefined, records: number): string | undefined => {
+  if (first === undefined) {
+    return cells.length > mostColumns
+      ? `The first line names ${cells.length} columns, and a file can have ${mostColumns}.`
+      : undefined
+  }
+  if (cells.length > first.cells.length) {
+    return `Line ${line} has ${cells.length} cells, and the first line names ${first.cells.length}.`
+  }
+  return records > mostRecords
+    ? `The file has more than ${mostRecords} rows. Import a part of it at a time.`
+    : undefined
+}
+
 /**
- * Reads a CSV (RFC 4180), whose cells may also be separated by semicolons or tabs, and whose lines may end as on any system.
+ * Reads a CSV (RFC 4180) of at most 1,000 columns and 100,000 rows behind a first line with their names, whose cells may also be separated by semicolons or tabs, and whose lines may end as on any system.
  * Blank lines are left out. A failure says what is wrong, with its line.
  */
 export function* readCsv(text: string): Turns<Result.Result<ReadonlyArray<CsvRecord>, string>> {
@@ -56,7 +75,12 @@ export function* readCsv(text: string): Turns<Result.Result<ReadonlyArray<CsvRec
       if (at < text.length) continue
       cells.push("")
     }
-    if (cells.length > 1 || cells[0] !== "") records.push({ line: begin, cells })
+    if (cells.length > 1 || cells[0] !== "") {
+      const record = { line: begin, cells }
+      const fault = recordFault(record, records[0], records.length)
+      if (fault !== undefined) return Result.fail(fault)
+      records.push(record)
+    }
     cells = []
     if (text[at] === "\r") at++
     if (text[at] === "\n") at++

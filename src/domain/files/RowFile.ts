@@ -8,7 +8,7 @@ import { JsonText, print } from "../json/JsonText.ts"
 import { decodeString } from "../json/Lexemes.ts"
 import { members } from "../json/Members.ts"
 import { parseInTurns, scan, scanObject, type EnvelopeShape } from "../json/ParseEnvelope.ts"
-import { readCsv } from "./Csv.ts"
+import { readCsv, type CsvRecord } from "./Csv.ts"
 
 /** The rows of a file that a person brings, by table, as the JSON of objects. */
 export interface RowFile {
@@ -81,36 +81,52 @@ const namedRow = (line: JsonText): { readonly table: string; readonly row: JsonT
 function* readLines(text: string, table: string): Turns<Read> {
   const tables = new Map<string, Array<JsonText>>()
   const pace = new Pace()
-  for (const [index, line] of text.split("\n").entries()) {
+  let number = 0
+  for (let [at, end] = [0, 0]; at < text.length; at = end + 1) {
+    const next = text.indexOf("\n", at)
+    end = next === -1 ? text.length : next
+    number++
+    const line = text.slice(at, end)
+    yield* pace.worked(8 * line.length + 8)
     if (line.trim() === "") continue
     const { issue, value } = scan(line)
-    if (issue !== undefined) return Result.fail(`Line ${index + 1}: ${issue.message}`)
-    if (value.text[0] !== "{") return Result.fail(`Line ${index + 1} is no JSON object, and a row has to be one.`)
+    if (issue !== undefined) return Result.fail(`Line ${number}: ${issue.message}`)
+    if (value.text[0] !== "{") return Result.fail(`Line ${number} is no JSON object, and a row has to be one.`)
     const named = namedRow(value)
     const [name, row] = named === undefined ? [table, value] : [named.table, named.row]
     const rows = tables.get(name)
     if (rows === undefined) tables.set(name, [row])
     else rows.push(row)
-    yield* pace.worked(8 * line.length)
   }
   return checked("NDJSON", tables)
 }
 
 const isTyped = (text: string): boolean => /^(?:-?\d|true$|false$)/.test(text) && scan(text).issue === undefined
 
-/** What a cell becomes: JSON where all cells of its column are numbers, true or false, or JSON; else text. */
-const typesOf = (header: ReadonlyArray<string>, records: ReadonlyArray<{ readonly cells: ReadonlyArray<string> }>) =>
-  header.map((_, column) => {
-    const cells = records.map(({ cells }) => cells[column] ?? "").filter((cell) => cell !== "")
-    if (cells.length > 0 && cells.every(isTyped)) return "value"
-    return cells.length > 0 && cells.every((cell) => /^[[{]/.test(cell) && scan(cell).issue === undefined)
-      ? "value"
-      : "text"
-  })
+/** What cells of a column can be, all of them: numbers, true or false; objects or arrays; else text. */
+type CellType = "scalar" | "container" | "text"
 
-/** More would keep others waiting: columns are compared with each other, and each looks at all rows. */
-const mostColumns = 1000
-const mostRecords = 100_000
+const typeOf = (cell: string): CellType => {
+  if (/^[[{]/.test(cell)) return scan(cell).issue === undefined ? "container" : "text"
+  return isTyped(cell) ? "scalar" : "text"
+}
+
+/** What the cells of each column are; undefined where all are empty. */
+function* typesOf(records: ReadonlyArray<CsvRecord>): Turns<ReadonlyArray<CellType | undefined>> {
+  const types: Array<CellType | undefined> = []
+  const pace = new Pace()
+  for (const { cells } of records) {
+    for (const [column, cell] of cells.entries()) {
+      const known = types[column]
+      if (cell === "" || known === "text") continue
+      const type = typeOf(cell)
+      types[column] = known === undefined || known === type ? type : "text"
+      yield* pace.worked(8 * cell.length)
+    }
+    yield* pace.worked(8 * cells.length)
+  }
+  return types
+}
 
 function* readTable(text: string, { isAllText = false, table }: RowFileOptions): Turns<Read> {
   const read = yield* readCsv(text)
@@ -119,30 +135,21 @@ function* readTable(text: string, { isAllText = false, table }: RowFileOptions):
   if (head === undefined || records.length === 0) {
     return Result.fail("The file has no rows: its first line has to name the columns, and a row follows on each line.")
   }
-  if (head.cells.length > mostColumns) {
-    return Result.fail(`The first line names ${head.cells.length} columns, and a file can have ${mostColumns}.`)
-  }
-  if (records.length > mostRecords) {
-    return Result.fail(`The file has ${records.length} rows. Import at most ${mostRecords} at once.`)
-  }
   const header = head.cells.map((name) => name.trim())
   const nameless = header.indexOf("")
   if (nameless !== -1) return Result.fail(`Column ${nameless + 1} has no name in the first line.`)
   const twice = header.find((name, column) => header.indexOf(name) !== column)
   if (twice !== undefined) return Result.fail(`The first line names the column ${shorten(twice, 60)} twice.`)
-  const long = records.find(({ cells }) => cells.length > header.length)
-  if (long !== undefined) {
-    return Result.fail(`Line ${long.line} has ${long.cells.length} cells, and the first line names ${header.length}.`)
-  }
   const names = header.map(print)
-  const types = isAllText ? header.map(() => "text") : typesOf(header, records)
+  const types = isAllText ? [] : yield* typesOf(records)
+  const isText = (column: number) => (types[column] ?? "text") === "text"
   const pace = new Pace()
   const rows: Array<JsonText> = []
   for (const { cells } of records) {
     const fields = names.flatMap((rawName, column) => {
       const cell = cells[column] ?? ""
       // An empty cell is a field that the row doesn't have.
-      return cell === "" ? [] : [{ rawName, value: types[column] === "text" ? print(cell) : scan(cell).value!.text }]
+      return cell === "" ? [] : [{ rawName, value: isText(column) ? print(cell) : scan(cell).value!.text }]
     })
     const row = objectOf(fields)
     rows.push(row)

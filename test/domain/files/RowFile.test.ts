@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
+import { Effect, Result } from "effect"
 import { importable, readRowFile } from "../../../src/domain/files/RowFile.ts"
-import type { Turns } from "../../../src/domain/Turns.ts"
+import { inTurns, type Turns } from "../../../src/domain/Turns.ts"
+import { longestBlock, longestTurn } from "../../support/LongestTurn.ts"
 
 const ended = <A>(work: Turns<A>): A => {
   while (true) {
@@ -85,7 +86,7 @@ describe("A file that a person brings", () => {
     ['{"a":1}\n{"a":}\n', "Line 2: "],
     ['{"a":1}\n[1]\n', "Line 2 is no JSON object"],
     [`${Array.from({ length: 1001 }, (_, n) => `c${n}`).join()}\n1\n`, "names 1001 columns, and a file can have 1000"],
-    [`a\n${"1\n".repeat(100_001)}`, "Import at most 100000 at once"],
+    [`a\n${"1\n".repeat(100_001)}`, "more than 100000 rows"],
     ["[1]", "Item 1 of notes is no JSON object"],
     ['{"tables":{"a":{}}}', "/tables/a is no array of rows"],
     ['{"tables":{"1":[]}}', "1 is no name for a table"],
@@ -95,6 +96,22 @@ describe("A file that a person brings", () => {
     it(`is refused in words: ${JSON.stringify(text.slice(0, 40))}`, () => {
       assert.include(String(rowsOf(text)), message)
     })
+  }
+
+  const worst: Readonly<Record<string, string>> = {
+    "a million lines": `a\n${"1\n".repeat(999_999)}`,
+    "as many rows as a file may have": `a\n${"1\n".repeat(100_000)}`,
+    "as many columns as a file may have": `${Array.from({ length: 1000 }, (_, n) => `c${n}`).join()}\n${`${",".repeat(999)}\n`.repeat(1990)}`,
+    "a line of a million cells": `a\n${",".repeat(1_999_990)}`,
+    "a million empty lines of NDJSON": `{}\n${"\n".repeat(1_999_990)}{}`
+  }
+  for (const [name, text] of Object.entries(worst)) {
+    it.effect(`P34 keeps nobody waiting: ${name}`, () =>
+      Effect.gen(function* () {
+        const { longest } = yield* longestTurn(inTurns(readRowFile(text, { table: "notes" })))
+        assert.isBelow(longest, longestBlock() / 2)
+      })
+    )
   }
 
   it("gives rows an id and times, keeps those of an export, and stores a file's own under another name", () => {
