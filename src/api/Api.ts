@@ -79,6 +79,7 @@ export class Api extends HttpApi.make("agent-memory")
   .annotateMerge(
     OpenApi.annotations({
       title: "Agent Memory",
+      // The version of the interface as it is specified, not of the package.
       version: "0.1.0",
       transform: completeDocument,
       description:

@@ -1,6 +1,7 @@
 import MarkdownIt from "markdown-it"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import packageJson from "../../package.json" with { type: "json" }
 import { codeBlock, html } from "../server/doors/Html.ts"
 
 /** The documents of the repository that the site shows, by the last segment of their URL. */
@@ -19,13 +20,17 @@ const idOf = (text) =>
     .replaceAll(/^-|-$/g, "")
 
 /**
- * Writes `documents.json` into the folder: the `html` of each document, and its `sections` for the search.
+ * Writes `documents.json` into the folder: the `html` of each document, and its `sections` for the search. `{version}` in a
+ * document is the package's.
  *
  * @param {string} folder
  */
 export async function buildDocuments(folder) {
   const rendered = await Promise.all(
-    Object.entries(documents).map(async ([name, path]) => [name, render(await readFile(path, "utf8"))])
+    Object.entries(documents).map(async ([name, path]) => [
+      name,
+      render((await readFile(path, "utf8")).replaceAll("{version}", packageJson.version))
+    ])
   )
   await writeFile(join(folder, "documents.json"), JSON.stringify(Object.fromEntries(rendered)))
 }

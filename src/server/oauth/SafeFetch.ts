@@ -4,6 +4,7 @@ import type { LookupAddress } from "node:dns"
 import { Resolver } from "node:dns/promises"
 import { Agent, request } from "node:https"
 import { isIP } from "node:net"
+import packageJson from "../../../package.json" with { type: "json" }
 import { parseIp } from "../config/ParseIp.ts"
 import { DocumentFetcher, FetchFailed, type FetchedDocument } from "./ClientDocuments.ts"
 import { traced } from "../telemetry/Traced.ts"
@@ -109,7 +110,11 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
         {
           // The process's agent may have a proxy, or a connection made for another request.
           agent: new Agent({ keepAlive: false }),
-          headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "agent-memory" },
+          headers: {
+            accept: "application/json",
+            "accept-encoding": "identity",
+            "user-agent": `agent-memory/${packageJson.version}`
+          },
           lookup: (_host, { all }, found) => {
             if (all === true) found(null, [...addresses])
             else found(null, addresses[0]!.address, addresses[0]!.family)

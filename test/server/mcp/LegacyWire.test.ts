@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import packageJson from "../../../package.json" with { type: "json" }
 import { done, newConnection, rpcOf } from "../../support/Mcp.ts"
 import { bodyOf, request, serviceLayer, type Answer } from "../../support/TestService.ts"
 import { wire } from "../wire/Wire.ts"
@@ -33,7 +34,7 @@ layer(serviceLayer(), { excludeTestServices: true })("The legacy wire", (it) => 
         const answer = yield* send(token, initialize(asked))
         const result = resultOf(answer)
         assert.strictEqual(result["protocolVersion"], given)
-        assert.deepInclude(result["serverInfo"], { name: "agent-memory" })
+        assert.deepInclude(result["serverInfo"], { name: "agent-memory", version: packageJson.version })
         assert.match(String(result["instructions"]), /list_tables/)
         assert.isNull(answer.headers.get("mcp-session-id"))
       }

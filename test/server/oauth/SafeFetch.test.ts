@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
+import packageJson from "../../../package.json" with { type: "json" }
 import type { FetchFailed } from "../../../src/server/oauth/ClientDocuments.ts"
 import { makeSafeFetch, type SafeFetchOptions } from "../../../src/server/oauth/SafeFetch.ts"
 import { makeCertificate } from "../../support/Certificate.ts"
@@ -175,6 +176,7 @@ describe("Safe fetching", () => {
         "host",
         "user-agent"
       ])
+      assert.strictEqual(request!.headers["user-agent"], `agent-memory/${packageJson.version}`)
     })
   )
 

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { promisify } from "node:util"
+import packageJson from "../../../package.json" with { type: "json" }
 import { curlOf, fetchOf } from "../../../src/server/pages/docs/Examples.ts"
 import { groups } from "../../../src/server/pages/docs/OpenApi.ts"
 import { explanations } from "../../../src/server/pages/docs/ErrorsPage.ts"
@@ -39,6 +40,13 @@ suite("The site", (it) => {
         const { text } = yield* request("GET", path)
         assert.match(text, /Tables per account(?:<\/th><td>|: )7\b/, path)
       }
+    })
+  )
+
+  it.effect("names the package's file by its version", () =>
+    Effect.gen(function* () {
+      const { text } = yield* request("GET", "/docs/client")
+      assert.include(text, `agent-memory-${packageJson.version}.tgz`)
     })
   )
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import { readFileSync } from "node:fs"
+import packageJson from "../../../package.json" with { type: "json" }
 import * as Metrics from "../../../src/server/telemetry/Metrics.ts"
 import { localHeaders, localSecret, metricsText, newAccount, request, serviceLayer } from "../../support/TestService.ts"
 
@@ -27,6 +28,7 @@ describe("GET /metrics", () => {
         assert.strictEqual(answer.status, 200)
         assert.strictEqual(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
         assert.match(answer.text, /^# HELP agent_memory_build_info .+\n# TYPE agent_memory_build_info gauge$/m)
+        assert.include(answer.text, `\nagent_memory_build_info{version="${packageJson.version}"} 1\n`)
         assert.strictEqual((yield* request("HEAD", "/metrics", { headers })).status, 200)
         assert.strictEqual((yield* request("POST", "/metrics", { headers })).status, 405)
       })
