@@ -147,13 +147,18 @@ export interface Reply {
 /** One request; a connection that breaks is {@link Disconnected}. */
 export const call = (
   url: string,
-  options: { readonly key?: string; readonly body?: string; readonly headers?: Record<string, string> } = {}
+  options: {
+    readonly method?: string
+    readonly key?: string
+    readonly body?: string
+    readonly headers?: Record<string, string>
+  } = {}
 ) =>
   Effect.tryPromise({
     try: async (signal): Promise<Reply> => {
       const response = await fetch(url, {
         signal,
-        method: options.body === undefined ? "GET" : "POST",
+        method: options.method ?? (options.body === undefined ? "GET" : "POST"),
         headers: {
           ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
           ...(options.body === undefined ? {} : { "content-type": "application/json" }),
