@@ -1,3 +1,6 @@
+import { dropDrafts } from "./console/Drafts.ts"
+import { sendingSafely } from "./console/Sending.ts"
+
 /** Shows the page's times in the reader's own time zone. */
 const localTimes = (root: ParentNode): void => {
   const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
@@ -22,21 +25,30 @@ const closingMenus = (): void => {
   })
 }
 
-/** Warns before a page is left whose form was changed and not sent. */
-const keepingTyped = (): void => {
-  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-draft]")) {
-    let isChanged = false
-    form.addEventListener("input", () => (isChanged = true))
-    form.addEventListener("submit", () => (isChanged = false))
-    addEventListener("beforeunload", (event) => isChanged && event.preventDefault())
-    form.addEventListener("keydown", (event) => {
-      if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return
-      event.preventDefault()
-      form.requestSubmit()
-    })
+/** Shows the content of another page in the place of this one's, for a form that the service answered with a page. */
+const show = (page: Document): void => {
+  const [now, next] = [document.querySelector("main"), page.querySelector("main")]
+  if (now === null || next === null) return
+  document.title = page.title
+  const styles = [...page.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]')]
+  document.head.append(
+    ...styles.filter(({ href }) => document.querySelector(`link[href="${new URL(href).pathname}"]`) === null)
+  )
+  now.replaceWith(next)
+  start(next)
+  const first = next.querySelector<HTMLElement>("[role=alert], h1")
+  first?.setAttribute("tabindex", "-1")
+  first?.focus()
+}
+
+const start = (root: ParentNode): void => {
+  localTimes(root)
+  for (const form of root.querySelectorAll<HTMLFormElement>("form[data-draft]")) sendingSafely(form, show)
+  // Who signs out leaves nothing behind for who is next.
+  for (const form of root.querySelectorAll<HTMLFormElement>('form[action="/sign-out"]')) {
+    form.addEventListener("submit", () => dropDrafts(""))
   }
 }
 
-localTimes(document)
 closingMenus()
-keepingTyped()
+start(document)

@@ -78,18 +78,26 @@ export const typeCode = Effect.fnUntraced(function* (page: Page, code: string) {
   yield* press(page, "Sign in")
 })
 
-/** Presses Tab until this has the focus. */
-export const tabTo = Effect.fnUntraced(function* (
-  page: Page,
-  role: "button" | "checkbox" | "radio" | "textbox",
-  name: string
-) {
-  const target = page.getByRole(role, { name, exact: true })
-  for (let pressed = 0; pressed < 40; pressed++) {
-    yield* run(() => page.keyboard.press("Tab"))
+/** Presses Tab until this has the focus, as somebody does who has no mouse. */
+export const tabTo = (page: Page, role: "button" | "checkbox" | "link" | "radio" | "textbox", name: string) =>
+  reach(page, page.getByRole(role, { name, exact: true }).first())
+
+/** {@link tabTo} what a locator finds. */
+export const reach = Effect.fnUntraced(function* (page: Page, target: Locator) {
+  // Most of the way at once: to look after every step takes as long as the step.
+  const steps = yield* run(() =>
+    target.evaluate<number, void>(`(element) => {
+      const stops = [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")]
+      const reachable = stops.filter((stop) => stop.tabIndex >= 0 && stop.checkVisibility())
+      return reachable.indexOf(element) - reachable.indexOf(document.activeElement)
+    }`)
+  )
+  for (let step = 0; step < steps; step++) yield* run(() => page.keyboard.press("Tab"))
+  for (let pressed = 0; pressed < 80; pressed++) {
     if (yield* isFocused(target)) return
+    yield* run(() => page.keyboard.press("Tab"))
   }
-  assert.fail(`Tab does not reach the ${role} ${name}`)
+  assert.fail(`Tab does not reach ${String(target)}`)
 })
 
 export const isFocused = (target: Locator) => run(() => target.evaluate((element) => element.matches(":focus")))

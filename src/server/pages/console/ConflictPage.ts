@@ -35,7 +35,7 @@ export const conflictPage = (input: {
     main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${path}">${current.id.slice(0, 8)}</a></p>
 <h1>This row changed while you were editing</h1>
 <p class="lead">Nothing was saved yet. Choose for each field that differs.</p>
-<form method="post" action="${path}/_merge">
+<form method="post" action="${path}/_merge" data-draft="${path}/" data-keeps="nothing">
 ${proofField(proof)}<input type="hidden" name="updated_at" value="${timeText(current.updatedAt)}">
 <input type="hidden" name="base" value="${base}"><input type="hidden" name="mine" value="${mine}">
 ${choices(base, mine, current.data.text).map(choice)}

@@ -26,7 +26,7 @@ export const importPage = (input: {
 <h1>Import rows</h1>
 <p class="muted">From JSON, NDJSON or CSV. The next page shows what the file holds; nothing is stored before you agree.</p>
 ${fault(problem, "import-fault")}
-<form class="card" method="post" action="${path}" enctype="multipart/form-data">
+<form class="card" method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/">
 ${proofField(proof)}
 <div class="form-field"><label for="import-table">Table</label><input id="import-table" name="table" value="${table}" required pattern="[A-Za-z][A-Za-z0-9_\\-]{0,63}" title="A letter, then up to 63 letters, digits, _ or -" placeholder="notes" autocomplete="off" autocapitalize="none" spellcheck="false"><p class="small muted">For rows that name no table. It is created if you don’t have it.</p></div>
 <div class="form-field"><label for="import-file">File</label><input id="import-file" type="file" name="file" accept=".json,.ndjson,.jsonl,.csv,.tsv,.txt,application/json,text/csv"><p class="small muted">Up to ${bytesText(most)}.</p></div>
@@ -74,7 +74,7 @@ export const importPreviewPage = (input: {
 <h1>Import ${plural(count, "row")}?</h1>
 <p class="muted">Read as ${format}. Nothing is stored yet.</p>
 ${renamed.length > 0 && html`<p class="note">The service sets id, created_at and updated_at itself. The file’s own values are stored as ${renamed.join(", ")}.</p>`}
-<form method="post" action="${path}" enctype="multipart/form-data">
+<form method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/" data-keeps="nothing">
 ${proofField(proof)}<textarea name="rows" hidden>\n${rows}</textarea>
 <div class="actions"><button class="primary" type="submit">Import ${plural(count, "row")}</button><a class="button" href="${path}">Choose another file</a></div>
 </form>

@@ -24,7 +24,7 @@ export const newRowPage = (input: {
 <h1>Add a row to ${table}</h1>
 <nav class="row-tabs" aria-label="Ways to write the row"><ul><li><a href="${path}"${!asJson && html` aria-current="page"`}>Fields</a></li><li><a href="${path}?view=json"${asJson && html` aria-current="page"`}>JSON</a></li></ul></nav>
 ${fault(problem)}
-<form method="post" action="${path}" data-draft>
+<form method="post" action="${path}" data-draft="${path}/${asJson ? "json" : "fields"}/">
 ${proofField(proof)}
 ${
   asJson

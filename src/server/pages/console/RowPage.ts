@@ -51,7 +51,7 @@ const fieldsView = (path: string, row: Row, proof: string, typed: Typed | undefi
   if (stored.length > mostFields) {
     return html`<p>This row has ${stored.length} fields, too many for a form. <a href="${path}?view=json">Edit it as JSON</a>.</p>`
   }
-  return html`<form method="post" action="${path}" data-draft>
+  return html`<form method="post" action="${path}" data-draft="${path}/fields/">
 ${guard(row, proof)}
 ${formLines({ stored, textPath: `${path}/_text`, typed })}
 <div class="actions save-bar"><button class="primary" type="submit">Save</button><a class="button" href="${path}">Discard changes</a></div>
@@ -60,7 +60,7 @@ ${formLines({ stored, textPath: `${path}/_text`, typed })}
 
 const jsonView = (path: string, row: Row, proof: string, typed: string | undefined): Html => {
   const text = typed ?? indented(row.data.text)
-  return html`<form method="post" action="${path}/_json" data-draft>
+  return html`<form method="post" action="${path}/_json" data-draft="${path}/json/">
 ${guard(row, proof)}
 <label for="row-json">The row’s own fields</label>
 <textarea id="row-json" name="row" class="code-area" rows="${Math.min(30, Math.max(8, text.split("\n", 40).length))}" spellcheck="false">\n${text}</textarea>

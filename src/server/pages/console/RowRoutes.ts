@@ -129,6 +129,8 @@ export const RowRoutes = Layer.effectDiscard(
       const { failure } = saved
       if (failure._tag !== "EditConflict") return yield* failure
       const current = yield* live(actor, table, id)
+      // It was saved before, and only the response was lost.
+      if (current.data.text === fields.text) return seeOther(`/tables/${table}/${id}?done=saved`)
       return accountResponse(
         conflictPage({ table, current, base: base.data.text, mine: fields.text, proof }),
         failure.status

@@ -31,7 +31,7 @@ const create = ({
   tables,
   typed
 }: TablesInput): Html => html`<details class="create"${(typed !== undefined || tables.length === 0) && " open"}><summary class="button">New table</summary>
-<form class="card" method="post" action="/tables">
+<form class="card" method="post" action="/tables" data-draft="/tables/">
 ${proofField(proof)}
 ${fault(typed?.problem, "new-fault")}
 <div class="form-field"><label for="new-name">Name</label><input id="new-name" name="name" value="${typed?.name ?? ""}" required pattern="[A-Za-z][A-Za-z0-9_\\-]{0,63}" title="A letter, then up to 63 letters, digits, _ or -" placeholder="notes" autocomplete="off" autocapitalize="none" spellcheck="false"${typed && html` aria-describedby="new-fault"`}></div>

@@ -24,7 +24,7 @@ export const textPage = (input: {
 <h1>${member.name}</h1>
 ${
   survivesForms(text) && survivesForms(member.name)
-    ? html`<form method="post" action="${path}/_text" data-draft>
+    ? html`<form method="post" action="${path}/_text" data-draft="${path}/text/${member.name}/">
 ${proofField(proof)}<input type="hidden" name="updated_at" value="${timeText(row.updatedAt)}"><input type="hidden" name="field" value="${member.name}">
 <label class="visually-hidden" for="text">The text of ${member.name}</label>
 <textarea id="text" name="text" class="text-area" rows="24">\n${text}</textarea>
