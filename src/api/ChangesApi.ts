@@ -32,7 +32,8 @@ const cursor = Schema.String.annotate({ description: "The `next_cursor` of the p
 const ChangePage = Schema.Struct({
   changes: Schema.Array(ChangeRecord),
   has_more: Schema.Boolean,
-  next_cursor: Schema.optionalKey(Schema.String)
+  next_cursor: Schema.optionalKey(Schema.String),
+  note: Schema.optionalKey(Schema.String.annotate({ description: "Why nothing may be listed of the table." }))
 })
 
 const UndoRequest = Schema.Struct({

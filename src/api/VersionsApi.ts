@@ -67,7 +67,8 @@ export class VersionsApi extends HttpApiGroup.make("versions")
         Schema.Struct({
           versions: Schema.Array(Version),
           has_more: Schema.Boolean,
-          next_cursor: Schema.optionalKey(Schema.String)
+          next_cursor: Schema.optionalKey(Schema.String),
+          note: Schema.optionalKey(Schema.String.annotate({ description: "Why nothing may be listed of the table." }))
         })
       ),
       error: [...badJson, P.Unavailable]

@@ -52,6 +52,8 @@ export interface ChangePage {
   readonly changes: ReadonlyArray<Change>
   readonly has_more: boolean
   readonly next_cursor?: string
+  /** Why nothing may be listed of the table. */
+  readonly note?: string
 }
 
 /** What was deleted for good, or would be. */
@@ -82,6 +84,8 @@ export interface DeletedPage {
   readonly versions: ReadonlyArray<Version>
   readonly has_more: boolean
   readonly next_cursor?: string
+  /** Why nothing may be listed of the table. */
+  readonly note?: string
 }
 
 /** What an undo did, or would do, to each row of the change that it took back. */

@@ -5,6 +5,7 @@ import { CurrentActor } from "../../api/Middleware.ts"
 import { changePlaceOf } from "../../domain/Change.ts"
 import { defaultQueryLimit } from "../../domain/Limits.ts"
 import { answer } from "../capacity/SendResponse.ts"
+import { Rows } from "../tables/Rows.ts"
 import { writeAnswer } from "../tables/TablesHttp.ts"
 import { Writes } from "../tables/Writes.ts"
 import { Changes } from "./Changes.ts"
@@ -14,14 +15,17 @@ export const ChangesHttp = HttpApiBuilder.group(
   "changes",
   Effect.fnUntraced(function* (handlers) {
     const changes = yield* Changes
+    const { notes } = yield* Rows
     const writes = yield* Writes
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { by, cursor, limit, since, table } }) {
         const after = cursor === undefined ? undefined : Option.getOrUndefined(changePlaceOf(cursor))
-        return answer(
-          yield* changes.list(yield* CurrentActor, { since, table, by, limit: limit ?? defaultQueryLimit, after })
-        )
+        const actor = yield* CurrentActor
+        const page = yield* changes.list(actor, { since, table, by, limit: limit ?? defaultQueryLimit, after })
+        // Whoever follows a table has found it before.
+        const isFirst = after === undefined && (since ?? 0) === 0
+        return answer(isFirst && table !== undefined ? yield* notes.ofList(page, table, actor) : page)
       }),
       undo: Effect.fnUntraced(function* ({ headers, payload, query }) {
         const options = { idempotencyKey: headers["idempotency-key"], isDryRun: query.dry_run === true }

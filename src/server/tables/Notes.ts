@@ -136,7 +136,13 @@ export const makeNotes = (
     return JsonText.trusted(`{"results":[${results.join()}]}`)
   })
 
-  return { ofFields, ofNothing, ofPage, ofWrite, ofBatch }
+  /** The first page of what is kept of a table beside its rows, with the note that it has where there is nothing. */
+  const ofList = (body: JsonText, table: string, actor: Actor): Effect.Effect<JsonText> =>
+    listsNothing(body)
+      ? Effect.map(ofNothing({ table, filter: undefined }, actor), (note) => noted(body, note))
+      : Effect.succeed(body)
+
+  return { ofFields, ofList, ofNothing, ofPage, ofWrite, ofBatch }
 }
 
 /** An operation of a batch, as far as a note may speak of it. */
@@ -159,6 +165,8 @@ const namesId = (filter: JsonText | undefined): boolean =>
 /** A response with a note as its last member. */
 export const noted = (body: JsonText, note: string | undefined): JsonText =>
   note === undefined ? body : JsonText.trusted(`${body.text.slice(0, -1)},"note":${JSON.stringify(note)}}`)
+
+const listsNothing = (body: JsonText): boolean => /^\{"(?:changes|versions)":\[\]/.test(body.text.slice(0, 20))
 
 /** Whether a delete or an update changed nothing, and has no note yet. */
 const changedNothing = (body: JsonText): boolean =>

@@ -5,6 +5,7 @@ import { CurrentActor } from "../../api/Middleware.ts"
 import { defaultQueryLimit } from "../../domain/Limits.ts"
 import { deletedPlaceOf } from "../../domain/Version.ts"
 import { answer } from "../capacity/SendResponse.ts"
+import { Rows } from "../tables/Rows.ts"
 import { guardHeaderOf, targetOf, writeAnswer } from "../tables/TablesHttp.ts"
 import { Writes } from "../tables/Writes.ts"
 import { Versions } from "./Versions.ts"
@@ -13,6 +14,7 @@ export const VersionsHttp = HttpApiBuilder.group(
   Api,
   "versions",
   Effect.fnUntraced(function* (handlers) {
+    const { notes } = yield* Rows
     const versions = yield* Versions
     const writes = yield* Writes
 
@@ -23,7 +25,9 @@ export const VersionsHttp = HttpApiBuilder.group(
       deleted: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const after = cursor === undefined ? undefined : Option.getOrUndefined(deletedPlaceOf(cursor))
         const query = { limit: limit ?? defaultQueryLimit, after }
-        return answer(yield* versions.deleted(yield* CurrentActor, params.table, query))
+        const actor = yield* CurrentActor
+        const page = yield* versions.deleted(actor, params.table, query)
+        return answer(after === undefined ? yield* notes.ofList(page, params.table, actor) : page)
       }),
       restore: Effect.fnUntraced(function* (request) {
         const operation = { action: "restore", ...request.payload, ...guardHeaderOf(request) } as const

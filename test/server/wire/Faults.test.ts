@@ -65,6 +65,7 @@ const BrokenServices = Layer.mergeAll(
       overview: () => broken,
       notes: {
         ofFields: () => broken,
+        ofList: () => broken,
         ofNothing: () => broken,
         ofPage: () => broken,
         ofWrite: () => broken,

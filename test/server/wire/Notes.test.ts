@@ -106,6 +106,33 @@ layer(serviceLayer(), { excludeTestServices: true })("Where nothing matches, a n
     })
   )
 
+  it.effect("names near tables in lists of a table's changes and deleted rows, on their first page alone", () =>
+    Effect.gen(function* () {
+      const { apiKey: key } = yield* newAccount
+      yield* wire("POST", "/v1/expenses", { key, body: row })
+      const note = 'No table "expences" has rows; did you mean "expenses"?'
+      const noteAt = (path: string) =>
+        Effect.map(wire("GET", path, { key }), (answer) => {
+          assert.strictEqual(answer.status, 200, answer.text)
+          return jsonOf<Noted>(answer).note
+        })
+      for (const path of [
+        "/v1/_changes?table=expences",
+        "/v1/_changes?since=0&table=expences",
+        "/v1/expences/deleted"
+      ]) {
+        assert.strictEqual(yield* noteAt(path), note, path)
+      }
+      for (const path of [
+        "/v1/_changes?table=expenses",
+        "/v1/_changes?since=1&table=expences",
+        "/v1/expenses/deleted"
+      ]) {
+        assert.isUndefined(yield* noteAt(path), path)
+      }
+    })
+  )
+
   it.effect("tells of fields to read, to group by and to add up that no row has, and of those without a number", () =>
     Effect.gen(function* () {
       const { apiKey: key } = yield* newAccount
