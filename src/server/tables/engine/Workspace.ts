@@ -82,6 +82,14 @@ export const namesIn = ({ conditions, fields }: Filter): ReadonlySet<string> =>
 /** Looking at a row costs as much as going through so many characters. */
 const aRow = 100
 
+/** The keys of those fields of a content that were named when it was parsed: as many as `size`, of a set that may have grown. */
+interface KnownKeys {
+  readonly data: JsonText
+  readonly named: ReadonlySet<string>
+  readonly size: number
+  readonly map: ReadonlyMap<string, string>
+}
+
 /** A row in the workspace: `stored` is what the database has, `content` what it will have. */
 export class WorkRow {
   readonly place: Place
@@ -93,7 +101,7 @@ export class WorkRow {
   /** The row and all its versions are removed for good. */
   isForgotten = false
   private readonly storedVersion: number
-  private keys: { readonly data: JsonText; readonly of: number; readonly map: ReadonlyMap<string, string> } | undefined
+  private keys: KnownKeys | undefined
 
   constructor(place: Place, stored: Content | undefined, lastVersion: number, lastUpdate: number) {
     this.place = place
@@ -125,8 +133,8 @@ export class WorkRow {
   /** The keys of those fields of the content that are named, which are computed once. */
   private knownKeys(named: ReadonlySet<string>, pace: Pace): ReadonlyMap<string, string> {
     const { data } = this.content!
-    if (this.keys?.data !== data || this.keys.of !== named.size) {
-      this.keys = { data, of: named.size, map: keysByField(data, named) }
+    if (this.keys?.data !== data || this.keys.named !== named || this.keys.size !== named.size) {
+      this.keys = { data, named, size: named.size, map: keysByField(data, named) }
       pace.count(data.text.length)
     }
     return this.keys.map
