@@ -12,7 +12,10 @@ import { makeFolder } from "./support/ServiceProcess.ts"
 import { startupParameters } from "../src/server/sql/Database.ts"
 import { settingsLayer } from "./support/SignInServices.ts"
 
-const document = readFileSync(new URL("../src/server/pages/docs/deployment.md", import.meta.url), "utf8")
+// Its parts are pages of their own.
+const document = ["deployment", "backup", "scaling"]
+  .map((name) => readFileSync(new URL(`../src/server/pages/docs/${name}.md`, import.meta.url), "utf8"))
+  .join("\n")
 
 /** What stands in the document as a file of this name. */
 const fileOf = (name: string): string =>

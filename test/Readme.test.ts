@@ -1,23 +1,24 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
-import { sitePaths } from "./support/SitePaths.ts"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
 import { makeFolder, startService } from "./support/ServiceProcess.ts"
 
 const seconds = 60_000
 
-const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
-const tour = /^## A five-minute tour\n(.*?)^## /ms.exec(readme)?.[1] ?? ""
+interface Step {
+  readonly commands: string
+  readonly answer: string
+}
 
-/** The tour's commands, each with the answer that is shown under it, if one is. */
-const steps = [...tour.matchAll(/^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?/gms)].map(([, commands, answer]) => ({
-  commands: commands ?? "",
-  answer: answer ?? ""
-}))
+/** The commands of a document, each with the answer that is shown under it, if one is. */
+const stepsIn = (path: string): ReadonlyArray<Step> => {
+  const document = readFileSync(new URL(`../${path}`, import.meta.url), "utf8")
+  const steps = document.matchAll(/^```sh(?: Shell)?\n(.*?)^```\n(?:\n```text(?: Response)?\n(.*?)^```\n)?/gms)
+  return [...steps].map(([, commands = "", answer = ""]) => ({ commands, answer }))
+}
 
 /** What differs from run to run, made alike; the wrapping of long lines is undone. */
 const comparable = (text: string, port: number): string =>
@@ -37,7 +38,7 @@ const comparable = (text: string, port: number): string =>
 const end = "end of a step"
 
 /** Runs all steps in one fresh shell in the service's folder, which stops at the first failure; gives what each printed. */
-const runTour = (folder: string, port: number) =>
+const runTour = (steps: ReadonlyArray<Step>, folder: string, port: number) =>
   Effect.callback<{ readonly printed: ReadonlyArray<string>; readonly errors: string }>((resume) => {
     const script = steps.map(({ commands }) => `${commands}\necho '${end}'\n`).join("")
     const here = script.replaceAll("localhost:3000", `localhost:${port}`)
@@ -52,43 +53,28 @@ const runTour = (folder: string, port: number) =>
 
 layer(DatabaseLayer, { excludeTestServices: true, timeout: seconds })((it) => {
   it.effect(
-    "answers the README's tour as the README shows",
+    "answers the tours of the README and of the quick start as they show",
     () =>
       Effect.gen(function* () {
         const { url } = yield* DatabaseUrl
-        // The README's tour stays within the limits that a new user has.
+        // A tour stays within the limits that a new user has.
         const limits = { LIMIT_WRITES_PER_MINUTE: "30", LIMIT_READS_PER_MINUTE: "60" }
         const folder = yield* makeFolder
         const { port } = yield* startService({ DATABASE_URL: url, DATA_DIR: join(folder, "data"), ...limits })
-        const { errors, printed } = yield* runTour(folder, port)
-        assert.strictEqual(errors, "")
-        assert.strictEqual(steps.length, 15)
-        assert.strictEqual(printed.length, steps.length)
-        for (const [index, { answer, commands }] of steps.entries()) {
-          assert.strictEqual(comparable(printed[index] ?? "", port), comparable(answer, port), commands)
+        for (const [path, count] of [
+          ["README.md", 4],
+          ["src/server/pages/docs/quick-start.md", 15]
+        ] as const) {
+          const steps = stepsIn(path)
+          assert.lengthOf(steps, count, path)
+          const { errors, printed } = yield* runTour(steps, folder, port)
+          assert.strictEqual(errors, "", path)
+          assert.lengthOf(printed, count, path)
+          for (const [index, { answer, commands }] of steps.entries()) {
+            assert.strictEqual(comparable(printed[index] ?? "", port), comparable(answer, port), commands)
+          }
         }
       }),
     seconds
-  )
-
-  it.effect("links only to files that exist", () =>
-    Effect.sync(() => {
-      for (const [, path] of readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
-        assert.isTrue(existsSync(fileURLToPath(new URL(`../${path}`, import.meta.url))), path)
-      }
-    })
-  )
-
-  it.effect("leads on only to its own sections and to pages that the site has", () =>
-    Effect.sync(() => {
-      const headings = [...readme.matchAll(/^##+ (.*)$/gm)].map(([, text = ""]) =>
-        text.toLowerCase().replaceAll(" ", "-")
-      )
-      for (const [, anchor = ""] of readme.matchAll(/\]\(#([^)]+)\)/g)) assert.include(headings, anchor)
-      const table = /^## Where to read on\n(.*?)^## /ms.exec(readme)?.[1] ?? ""
-      const pages = [...table.matchAll(/`(\/[a-z/.-]+)`/g)].map(([, path]) => path ?? "")
-      assert.isAbove(pages.length, 8)
-      for (const path of pages) assert.include(sitePaths, path)
-    })
   )
 })

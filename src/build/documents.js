@@ -1,16 +1,13 @@
 import MarkdownIt from "markdown-it"
 import { readFile, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join, posix } from "node:path"
 import packageJson from "../../package.json" with { type: "json" }
 import { codeBlock, html } from "../server/doors/Html.ts"
+import { documentPages } from "../server/pages/docs/Documents.ts"
 
-/** The documents of the repository that the site shows, by the last segment of their URL. */
-const documents = {
-  client: "src/server/pages/docs/client.md",
-  testing: "src/server/pages/docs/testing.md",
-  deployment: "src/server/pages/docs/deployment.md",
-  security: ".github/SECURITY.md"
-}
+/** Pages that are known by their addresses alone. */
+const siteAddress =
+  /^\/(?:docs(?:\/|$)|(?:install|how-to-use|tables|activity|apps|keys|account|openapi\.json|llms\.(?:txt|md))$)/
 
 /** @param {string} text */
 const idOf = (text) =>
@@ -27,16 +24,35 @@ const idOf = (text) =>
  */
 export async function buildDocuments(folder) {
   const rendered = await Promise.all(
-    Object.entries(documents).map(async ([name, path]) => [
-      name,
-      render((await readFile(path, "utf8")).replaceAll("{version}", packageJson.version))
-    ])
+    documentPages.map(async ({ file, name }) => {
+      const text = await readFile(file, "utf8")
+      return [name, render(file, text.replaceAll("{version}", packageJson.version))]
+    })
   )
   await writeFile(join(folder, "documents.json"), JSON.stringify(Object.fromEntries(rendered)))
 }
 
-/** @param {string} markdown */
-function render(markdown) {
+/**
+ * The address of what a document links to: documents link to each other as files, so that they can be read in the repository,
+ * too.
+ *
+ * @param {string} file
+ * @param {string} href
+ */
+function addressOf(file, href) {
+  if (/^(?:https?:|#)/.test(href)) return href
+  const [path = "", anchor] = href.split("#")
+  const target = posix.join(dirname(file), path)
+  const page = documentPages.find((page) => page.file === target)
+  if (page === undefined) throw new Error(`${file} links to ${href}, which is no page of the documentation.`)
+  return `/docs/${page.name}${anchor === undefined ? "" : `#${anchor}`}`
+}
+
+/**
+ * @param {string} file
+ * @param {string} markdown
+ */
+function render(file, markdown) {
   const markdownIt = new MarkdownIt({ html: false })
   const tokens = markdownIt.parse(markdown, {})
   /** @type {Array<{ id: string, title: string, text: string }>} */
@@ -51,6 +67,9 @@ function render(markdown) {
     if (type === "heading_open" && tag !== "h1") {
       token.attrSet("id", idOf(inner))
       sections.push({ id: idOf(inner), title: inner, text: "" })
+    }
+    for (const child of token.children ?? []) {
+      if (child.type === "link_open") child.attrSet("href", addressOf(file, child.attrGet("href") ?? ""))
     }
     if (type === "thead_open") columns = []
     if (type === "tr_open") column = 0
@@ -71,7 +90,7 @@ function render(markdown) {
   rules.code_inline = (tokens, index) => {
     const text = tokens[index]?.content ?? ""
     const code = html`<code>${text}</code>`
-    return String(text.startsWith("/docs/") ? html`<a href="${text}">${code}</a>` : code)
+    return String(siteAddress.test(text) ? html`<a href="${text}">${code}</a>` : code)
   }
   return { html: markdownIt.renderer.render(tokens, markdownIt.options, {}), sections }
 }

@@ -112,8 +112,8 @@ export const servicesOn = <A, E, B, E2>(
 /** Options of the test server. */
 export interface TestServerOptions {
   /**
-   * Environment variables of the service, as listed in the README, such as `{ LIMIT_WRITES_PER_MINUTE: "30" }`. Rate limits
-   * are very high unless set here. `PORT` is a free port by default.
+   * Environment variables of the service, as listed under `/docs/configuration`, such as `{ LIMIT_WRITES_PER_MINUTE: "30" }`.
+   * Rate limits are very high unless set here. `PORT` is a free port by default.
    */
   readonly variables?: Readonly<Record<string, string>> | undefined
 }

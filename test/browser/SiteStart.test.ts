@@ -135,7 +135,7 @@ browserSuite("A first visit", serviceLayer(), (it) => {
   )
 
   it.effect(
-    "begins each page of the documentation on a phone's first screen, and has operation apart from the API",
+    "begins each page of the documentation on a phone's first screen, and has self-hosting apart from the API",
     () =>
       Effect.gen(function* () {
         const { url } = yield* BaseUrl
@@ -150,7 +150,7 @@ browserSuite("A first visit", serviceLayer(), (it) => {
         const box = yield* run(() => current.boundingBox())
         assert.isBelow(box!.x + box!.width, 390)
         const part = page.locator(".docs-part", { has: page.locator("[aria-current]") })
-        assert.match(yield* run(() => part.innerText()), /^Operation\s+Configuration\s+Deployment\s+Security$/)
+        assert.match(yield* run(() => part.innerText()), /^Self-hosting\s+Configuration\s+Deployment\s.*Security\s/s)
       })
   )
 })

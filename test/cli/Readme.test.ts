@@ -9,11 +9,11 @@ import { call, makeFolder, startService } from "../support/ServiceProcess.ts"
 import { signIn } from "../server/instances/TwoInstances.ts"
 import { inject } from "vitest"
 
-const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
-const script = /^## Backup and restore\n.*?^```sh\n(.*?)^```\n/ms.exec(readme)?.[1] ?? ""
+const document = readFileSync(new URL("../../src/server/pages/docs/backup.md", import.meta.url), "utf8")
+const script = /^## One account\n.*?^```sh Shell\n(.*?)^```\n/ms.exec(document)?.[1] ?? ""
 
 layer(DatabaseLayer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
-  it.effect("moves an account as the README shows", () =>
+  it.effect("moves an account as the page about backups shows", () =>
     Effect.gen(function* () {
       const { url: database } = yield* DatabaseUrl
       const file = inject("bundle")

@@ -1,29 +1,23 @@
 import { assert, describe, it as vitest, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { programsOfPage } from "../support/DocsExamples.ts"
 import { installTool } from "../support/InstallTool.ts"
 import { call } from "../support/ServiceProcess.ts"
 import { Installed } from "./Installed.ts"
 import { nodeCases } from "./NodeCases.ts"
 import { lend, Packed, root, run } from "./Packed.ts"
 
-const readme = readFileSync(join(root, "README.md"), "utf8")
+/** The programs that the documentation shows, by the names that it gives them. */
+const shown = new Map([...programsOfPage("client"), ...programsOfPage("testing")].map(({ code, name }) => [name, code]))
 
-/** The programs that the README shows, by the names that it gives them. */
-const shown = new Map(
-  [...readme.matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```\n/gms)].map(([, name = "", text = ""]) => [name, text] as const)
-)
-
-/** A program of the README's in the project; it speaks to the service at this address instead of the usual one. */
-const place = (project: string, name: string, url = "") =>
+/** A program of the documentation in the project. */
+const place = (project: string, name: string) =>
   Effect.sync(() => {
     const text = shown.get(name) ?? ""
     assert.notStrictEqual(text, "")
-    const here = text
-      .replace("createClient({ apiKey: p", `createClient({ baseUrl: "${url}", apiKey: p`)
-      .replace("layerConfig({", `layerConfig({ baseUrl: Config.succeed("${url}"),`)
-    writeFileSync(join(project, name), here)
+    writeFileSync(join(project, name), text)
   })
 
 const program = (load: string) => `${load}
@@ -132,9 +126,8 @@ export const useIt = (it: Vitest.MethodsNonLive<Packed>) =>
     it.effect("has types that hold in ESM and CommonJS, without Effect's", () =>
       Effect.gen(function* () {
         const { project } = yield* Packed
-        const { url } = yield* Installed
         yield* lend(project, ["@types/node"])
-        yield* place(project, "tasks.mts", url)
+        yield* place(project, "tasks.mts")
         writeFileSync(join(project, "typed.cts"), typedCommonJs)
         yield* compile(project, ...asNode, "tasks.mts", "typed.cts")
       })
@@ -143,50 +136,50 @@ export const useIt = (it: Vitest.MethodsNonLive<Packed>) =>
     it.effect("has types that hold with Effect, for Node and for bundlers", () =>
       Effect.gen(function* () {
         const { project } = yield* Packed
-        const { url } = yield* Installed
         yield* lend(project, ["effect", "@effect/vitest", "vitest", "@types/node"])
-        const programs = ["tasks.test.mts", "effect-tasks.mts"]
-        for (const name of [...programs, "effect-tasks.test.mts"]) yield* place(project, name, url)
+        const programs = ["tasks.test.mts", "effect-tasks.mts", "effect-tasks.test.mts"]
+        for (const name of [...programs, "tasks.spec.mts"]) yield* place(project, name)
         yield* compile(project, ...asNode, ...effectLibraries, ...programs)
         // The types of test runners are not ours to check.
-        const all = ["--skipLibCheck", "tasks.mts", ...programs, "effect-tasks.test.mts"]
+        const all = ["--skipLibCheck", "tasks.mts", ...programs, "tasks.spec.mts"]
         yield* compile(project, ...asBundler, ...effectLibraries, ...all)
       })
     )
 
     for (const [name, expected] of [
-      ["tasks.mts", /^BUY MILK \d{4}-.*Z\n$/],
-      ["effect-tasks.mts", /^WATER PLANTS \d{4}-.*Z\n$/]
+      ["tasks.mts", /^Buy milk\n$/],
+      ["effect-tasks.mts", /^Water plants\n$/]
     ] as const) {
-      it.effect(`gives a typed row back from the README's ${name}`, () =>
+      it.effect(`gives a typed row back from the documentation's ${name}`, () =>
         Effect.gen(function* () {
           const { project } = yield* Packed
           const { key, url } = yield* Installed
           yield* lend(project, ["effect"])
-          yield* place(project, name, url)
-          const variables = { AGENT_MEMORY_API_KEY: key }
+          yield* place(project, name)
+          const variables = { AGENT_MEMORY_API_KEY: key, AGENT_MEMORY_URL: url }
           assert.match(yield* run(process.execPath, [name], { cwd: project, variables }), expected)
         })
       )
     }
 
-    it.effect("runs the README's test without Effect", () =>
+    it.effect("runs the documentation's tests without Vitest", () =>
       Effect.gen(function* () {
         const { project } = yield* Packed
         yield* lend(project, ["effect"])
-        yield* place(project, "tasks.test.mts")
-        const argv = ["--test", "--test-reporter=tap", "tasks.test.mts"]
-        assert.include(yield* run(process.execPath, argv, { cwd: project }), "# pass 2")
+        const names = ["tasks.test.mts", "effect-tasks.test.mts"]
+        for (const name of names) yield* place(project, name)
+        const argv = ["--test", "--test-reporter=tap", ...names]
+        assert.include(yield* run(process.execPath, argv, { cwd: project }), "# pass 3")
       })
     )
 
-    it.effect("runs the README's test with Effect", () =>
+    it.effect("runs the documentation's test with Vitest", () =>
       Effect.gen(function* () {
         const { project } = yield* Packed
         yield* lend(project, ["effect", "@effect/vitest", "vitest"])
-        yield* place(project, "effect-tasks.test.mts")
+        yield* place(project, "tasks.spec.mts")
         const vitest = join(project, "node_modules/vitest/vitest.mjs")
-        const argv = [vitest, "run", "--root", project, "effect-tasks.test.mts"]
+        const argv = [vitest, "run", "--root", project, "tasks.spec.mts"]
         assert.match(yield* run(process.execPath, argv, { cwd: project }), /Tests .*1 passed/)
       })
     )

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import axe from "axe-core"
 import { chromium, type Browser as Chromium, type Page } from "playwright-core"
 import { inject } from "vitest"
+import { launchArguments } from "./Chromium.ts"
 
 /** What a person sets their browser to. */
 export interface Visitor {
@@ -42,16 +43,6 @@ export class Browser extends Context.Service<
 
 /** The browser of all suites of a worker, which ends with the worker: to start one takes seconds. */
 let started: Promise<Chromium> | undefined
-
-// Chromium refuses its sandbox under root, as in most containers.
-const launchArguments = () => [
-  // As a name is that an attacker points at this machine (DNS rebinding).
-  "--host-resolver-rules=MAP rebound.example 127.0.0.1",
-  ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-  "--disable-gpu",
-  "--disable-dev-shm-usage",
-  "--disable-background-networking"
-]
 
 const visit = Effect.fnUntraced(function* (browser: Chromium, visitor: Visitor) {
   const { colorScheme = "light", hasOwnClock = false, height = 800, javaScript = true, width = 1440 } = visitor

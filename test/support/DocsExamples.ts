@@ -14,29 +14,35 @@ const modules: Readonly<Record<string, string>> = {
   effect: import.meta.resolve("effect")
 }
 
-/** The programs that a page of the documentation shows, by their names. */
-const programsOf = (page: string) => {
-  const text = readFileSync(new URL(`../../src/server/pages/docs/${page}.md`, import.meta.url), "utf8")
+/** The programs that a document of the repository shows, by their names. */
+export const programsOf = (path: string): ReadonlyArray<{ readonly name: string; readonly code: string }> => {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8")
   return [...text.matchAll(/^```ts (\S+)\n(.*?)^```$/gms)].map(([, name = "", code = ""]) => ({ name, code }))
 }
+
+/** The same of a page of the documentation. */
+export const programsOfPage = (page: string) => programsOf(`src/server/pages/docs/${page}.md`)
 
 const makeFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "docs-examples-"))),
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-/** Runs the programs of a page one after another, as they are, and gives what they printed, each behind its name. */
-export const runExamples = Effect.fnUntraced(function* (page: string, env: Readonly<Record<string, string>> = {}) {
+/** Runs programs one after another, as they are, and gives what they printed, each behind its name. */
+export const runExamples = Effect.fnUntraced(function* (
+  programs: ReturnType<typeof programsOf>,
+  env: Readonly<Record<string, string>> = {}
+) {
   const folder = yield* makeFolder
-  const programs = programsOf(page)
-  for (const { code, name } of programs) {
+  for (const [index, { code, name }] of programs.entries()) {
     const here = code.replaceAll(/ from "([^"]+)"/g, (line, from: string) =>
       from in modules ? ` from "${modules[from]}"` : line
     )
-    writeFileSync(join(folder, name), here)
+    // Two documents can show programs of one name.
+    writeFileSync(join(folder, `${index}-${name}`), here)
   }
   // One process loads the modules once.
-  const steps = programs.map(({ name }) => `console.log("${name}:")\nawait import("./${name}")\n`)
+  const steps = programs.map(({ name }, index) => `console.log("${name}:")\nawait import("./${index}-${name}")\n`)
   const all = join(folder, "all.mjs")
   writeFileSync(all, steps.join(""))
   return yield* Effect.callback<string>((resume) => {

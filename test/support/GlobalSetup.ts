@@ -2,13 +2,14 @@ import { PgClient } from "@effect/sql-pg"
 import { Config, Effect, Exit, Option, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
-import { execFile, spawnSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { TestProject } from "vitest/node"
 import { dropDatabase, withAdmin } from "./AdminConnection.ts"
+import { findChromium } from "./Chromium.ts"
 import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
 import { migrate } from "../../src/server/sql/Migrations.ts"
 import { throwAwayFolder } from "../../src/testing/TestDatabase.ts"
@@ -81,23 +82,6 @@ const buildService = Effect.gen(function* () {
 })
 
 // Without a window, pages take half of the time.
-const chromiums = [
-  "/usr/bin/chromium-headless-shell",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-]
-
-const findChromium = Effect.gen(function* () {
-  const named = yield* Config.option(Config.String("CHROMIUM"))
-  const candidates = Option.isSome(named) ? [named.value] : chromiums
-  const found = candidates.find((path) => spawnSync(path, ["--version"]).status === 0) ?? ""
-  if (found === "")
-    console.log(`The browser tests are skipped: no Chromium starts (${candidates.join(", ")}). Name one in CHROMIUM.`)
-  return found
-})
-
 const findJsonTestSuite = Effect.gen(function* () {
   const named = yield* Config.option(Config.String("JSON_TEST_SUITE"))
   const beside = fileURLToPath(new URL("../../../shared/corpora/JSONTestSuite/test_parsing", import.meta.url))
@@ -110,7 +94,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   console.log("`npm test` takes about 7 minutes on two cores; each file is named as it ends.")
   const scope = Scope.makeUnsafe()
   project.provide("jsonTestSuite", await Effect.runPromise(findJsonTestSuite))
-  project.provide("chromium", await Effect.runPromise(findChromium))
+  const chromium = await Effect.runPromise(findChromium)
+  if (chromium === "") console.log("The browser tests are skipped: no Chromium starts. Name one in CHROMIUM.")
+  project.provide("chromium", chromium)
   const [bundle, postgres] = await Effect.runPromise(
     Effect.all([buildService, prepare], { concurrency: "unbounded" }).pipe(Scope.provide(scope))
   )

@@ -1,3 +1,4 @@
+import { documentPages } from "../../src/server/pages/docs/Documents.ts"
 import { groupIds } from "../../src/server/pages/docs/OpenApi.ts"
 
 /** The addresses of all public pages. */
@@ -10,10 +11,7 @@ export const sitePaths: ReadonlyArray<string> = [
   "/docs/tools",
   "/docs/errors",
   "/docs/configuration",
-  "/docs/client",
-  "/docs/testing",
-  "/docs/deployment",
-  "/docs/security",
+  ...documentPages.map(({ name }) => `/docs/${name}`),
   "/docs/search.json",
   "/llms.txt",
   "/llms.md",

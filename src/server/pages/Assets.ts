@@ -64,7 +64,7 @@ const Document = Schema.Struct({
   sections: Schema.Array(Schema.Struct({ id: Schema.String, title: Schema.String, text: Schema.String }))
 })
 
-const Documents = Schema.Struct({ client: Document, testing: Document, deployment: Document, security: Document })
+const Documents = Schema.Record(Schema.String, Document)
 
 interface Assets {
   readonly manifest: Readonly<Record<string, string>>
@@ -106,8 +106,12 @@ export const asset = (name: string): string => {
   return `/assets/${file}`
 }
 
-/** The documents of the repository that pages show, as HTML rendered at build time, with their sections. */
-export const documents = (): typeof Documents.Type => assets().documents
+/** A document of the repository that a page shows, as HTML rendered at build time, with its sections. */
+export const documentOf = (name: string): typeof Document.Type => {
+  const document = assets().documents[name]
+  if (document === undefined) throw new AssetsMissing({ message: `${name} is missing: run \`npm run build\`.` })
+  return document
+}
 
 const headers = {
   // The name holds a hash of the content.

@@ -19,7 +19,7 @@ export const notFoundPage = (): Html =>
   messagePage(
     "Page not found",
     html`<p class="lead">There is nothing at this address. It may be mistyped, or cut off.</p>
-<p>Go to the <a href="/">front page</a> or the <a href="/docs">API reference</a>.</p>`
+<p>Go to the <a href="/">front page</a> or the <a href="/docs">documentation</a>.</p>`
   )
 
 /** The page while the database can't be reached. */

@@ -40,7 +40,7 @@ const signedInLinks: Links = [
 ]
 
 const footer: Links = [
-  ["/docs", "API reference"],
+  ["/docs", "Documentation"],
   ["/docs/errors", "Errors"],
   ["/docs/configuration", "Configuration"],
   ["/docs/deployment", "Deployment"],

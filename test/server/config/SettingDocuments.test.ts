@@ -2,17 +2,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { limitNames, limits, limitsWith } from "../../../src/domain/Limits.ts"
 import { settingGroups } from "../../../src/server/config/Settings.ts"
+import { inlineCode } from "../../../src/server/doors/Html.ts"
 import { configurationPage, defaultText } from "../../../src/server/pages/docs/ConfigurationPage.ts"
 
 const fileText = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")
 
 const settings = settingGroups.flatMap(([, settings]) => settings)
 const names = settings.map(({ name }) => name).toSorted()
-const readme = fileText("README.md")
 
-/** The rows of the table under a heading of a README's section, as cells. */
-const tableOf = (firstColumn: string): ReadonlyArray<ReadonlyArray<string>> => {
-  const rows = new RegExp(`^\\| ${firstColumn} \\|.*\\n\\|[- |]+\\n((?:\\|.*\\n)+)`, "m").exec(readme)?.[1] ?? ""
+/** The rows of the table of limits, as cells. */
+const limitRows = (): ReadonlyArray<ReadonlyArray<string>> => {
+  const text = fileText("src/server/pages/docs/limits.md")
+  const rows = /^\| Limit \|.*\n\|[- |]+\n((?:\|.*\n)+)/m.exec(text)?.[1] ?? ""
   return rows
     .trim()
     .split("\n")
@@ -33,21 +34,11 @@ const limitIn = (cell: string): number => {
 const codeIn = (cell: string): ReadonlyArray<string> => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? "")
 
 describe("Every setting that is read", () => {
-  it("stands in one of the README's tables, with its default, and none that is not read does", () => {
-    const told = new Map<string, string>()
-    for (const [variables = "", defaults = ""] of tableOf("Variable")) {
-      const listed = codeIn(variables)
-      const values = listed.length > 1 ? defaults.split(", ") : [defaults]
-      for (const [index, name] of listed.entries()) told.set(name, values[index] ?? "")
-    }
+  it("that is a limit stands in the table of limits with its default, and none that is not read does", () => {
     const described = new Map<string, readonly [label: string, value: number]>()
-    for (const [label = "", value = "", variable = ""] of tableOf("Limit")) {
+    for (const [label = "", value = "", variable = ""] of limitRows()) {
       if (variable.startsWith("with ")) continue
       for (const name of codeIn(variable)) described.set(name, [label, limitIn(value)])
-    }
-    assert.deepStrictEqual([...told.keys(), ...described.keys()].toSorted(), names)
-    for (const setting of settings) {
-      if (!described.has(setting.name)) assert.strictEqual(told.get(setting.name), defaultText(setting), setting.name)
     }
     const defaults = limitsWith({})
     const declared = limitNames.flatMap((name) => {
@@ -65,9 +56,15 @@ describe("Every setting that is read", () => {
     }
   })
 
-  it("is described by itself on the page of the settings, at an anchor of its name", () => {
+  it("is described by itself on the page of the settings, with its default, at an anchor of its name", () => {
     const page = String(configurationPage())
-    assert.deepStrictEqual([...page.matchAll(/<tr id="([^"]+)">/g)].map(([, id]) => id ?? "").toSorted(), names)
-    for (const { meaning, name } of settings) assert.match(meaning, /^[A-Z`].{10,}\.$/, name)
+    const rows = new Map([...page.matchAll(/<tr id="([^"]+)">(.*)<\/tr>/g)].map(([, id = "", row = ""]) => [id, row]))
+    assert.deepStrictEqual([...rows.keys()].toSorted(), names)
+    for (const setting of settings) {
+      assert.match(setting.meaning, /^[A-Z`].{10,}\.$/, setting.name)
+      const fallback = defaultText(setting)
+      const shown = fallback === "" ? "no default" : `default ${String(inlineCode(fallback))}`
+      assert.include(rows.get(setting.name), shown)
+    }
   })
 })

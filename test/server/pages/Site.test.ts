@@ -9,7 +9,15 @@ import { curlOf, fetchOf } from "../../../src/server/pages/docs/Examples.ts"
 import { groups } from "../../../src/server/pages/docs/OpenApi.ts"
 import { explanations } from "../../../src/server/pages/docs/ErrorsPage.ts"
 import { sitePaths } from "../../support/SitePaths.ts"
-import { BaseUrl, bodyOf, localHeaders, newAccount, request, serviceLayer } from "../../support/TestService.ts"
+import {
+  type Answer,
+  BaseUrl,
+  bodyOf,
+  localHeaders,
+  newAccount,
+  request,
+  serviceLayer
+} from "../../support/TestService.ts"
 
 const run = promisify(execFile)
 
@@ -55,6 +63,27 @@ suite("The site", (it) => {
       for (const path of sitePaths) {
         const { text } = yield* request("GET", path, { headers: { "x-forwarded-host": "evil.example" } })
         assert.notInclude(text, "evil.example", path)
+      }
+    })
+  )
+
+  it.effect("leads only to pages and to places on them that there are", () =>
+    Effect.gen(function* () {
+      const pages = new Map<string, Answer>()
+      const pageAt = Effect.fnUntraced(function* (path: string) {
+        const page = pages.get(path) ?? (yield* request("GET", path))
+        pages.set(path, page)
+        return page
+      })
+      for (const path of sitePaths) {
+        const { text } = yield* pageAt(path)
+        for (const [, href = ""] of text.matchAll(/<a [^>]*?href="([^"]*)"/g)) {
+          const [target = "", anchor] = (href.startsWith("#") ? path + href : href).split("#")
+          if (!target.startsWith("/")) continue
+          const page = yield* pageAt(target)
+          assert.include([200, 303], page.status, `${path} leads to ${href}`)
+          if (anchor !== undefined) assert.include(page.text, ` id="${anchor}"`, `${path} leads to ${href}`)
+        }
       }
     })
   )

@@ -1,6 +1,7 @@
-import { documents } from "../Assets.ts"
+import { documentOf } from "../Assets.ts"
 import { Html, html } from "../../doors/Html.ts"
 import { page } from "../Page.ts"
+import { documentPages, documentParts } from "./Documents.ts"
 import { groups } from "./OpenApi.ts"
 
 /** What the search finds: a title, a note below it, an address, and the lower-case text that is searched. */
@@ -17,9 +18,22 @@ const entry = (path: string, name: string, current: string, inner: Html | false 
 const part = (name: string, entries: ReadonlyArray<Html>): Html =>
   html`<li class="docs-part"><span>${name}</span><ul>${entries}</ul></li>`
 
+const documentLinks = (pages: typeof documentPages, current: string): ReadonlyArray<Html> =>
+  pages.map(({ label, name, title }) => entry(`/docs/${name}`, label ?? title, current))
+
+const { agents, programs, rest, selfHosting, start } = documentParts
+
 const navigation = (current: string): ReadonlyArray<Html> => [
+  part("Start", [entry("/docs", "Overview", current), ...documentLinks(start, current)]),
+  part("Agents", [
+    entry("/install", "Connect", current),
+    ...documentLinks(agents, current),
+    entry("/docs/tools", "MCP tools", current),
+    entry("/how-to-use", "How to use", current)
+  ]),
+  part("Programs", documentLinks(programs, current)),
   part("REST API", [
-    entry("/docs", "Overview", current),
+    ...documentLinks(rest, current),
     ...groups().map(({ id, name, operations }) => {
       const path = `/docs/${id}`
       const inner = operations.map(({ operationId, summary }) => entry(`${path}#${operationId}`, summary, current))
@@ -27,17 +41,7 @@ const navigation = (current: string): ReadonlyArray<Html> => [
     }),
     entry("/docs/errors", "Errors", current)
   ]),
-  part("Agents", [
-    entry("/install", "Connect", current),
-    entry("/docs/tools", "MCP tools", current),
-    entry("/how-to-use", "How to use", current)
-  ]),
-  part("TypeScript", [entry("/docs/client", "Client", current), entry("/docs/testing", "Testing", current)]),
-  part("Operation", [
-    entry("/docs/configuration", "Configuration", current),
-    entry("/docs/deployment", "Deployment", current),
-    entry("/docs/security", "Security", current)
-  ])
+  part("Self-hosting", [entry("/docs/configuration", "Configuration", current), ...documentLinks(selfHosting, current)])
 ]
 
 /** A page of the documentation, with navigation and search on the left. */
@@ -65,34 +69,22 @@ export const docsPage = (input: {
 </div>`
   })
 
-const documentTitles = {
-  client: ["TypeScript client", "The TypeScript client of Agent Memory, with promises and with Effect."],
-  testing: ["Testing", "How to test code that stores in Agent Memory: a complete service for each test file."],
-  deployment: ["Deployment", "How to run Agent Memory for others: proxy, systemd, backup, upgrade, growth."],
-  security: ["Security", "Which secrets Agent Memory has, what each one opens, and how to report a vulnerability."]
-} as const
-
-/** The documents that are pages under `/docs/`. */
-export const documentNames = ["client", "testing", "deployment", "security"] as const
-
-/** A document of the repository as a page: `deployment.md` beside this file or `.github/SECURITY.md`. */
-export const documentPage = (name: (typeof documentNames)[number]): Html => {
-  const [title, description] = documentTitles[name]
-  return docsPage({
+/** A document of the repository as a page. */
+export const documentPage = ({ description, name, title }: (typeof documentPages)[number]): Html =>
+  docsPage({
     current: `/docs/${name}`,
     title,
     description,
-    body: html`<div class="document">${Html.trusted(documents()[name].html)}</div>`
+    body: html`<div class="document">${Html.trusted(documentOf(name).html)}</div>`
   })
-}
 
 /** What the search finds in the documents. */
 export const documentEntries = (): ReadonlyArray<SearchEntry> =>
-  documentNames.flatMap((name) =>
-    documents()[name].sections.map(({ id, text, title }) => ({
+  documentPages.flatMap((page) =>
+    documentOf(page.name).sections.map(({ id, text, title }) => ({
       title,
-      note: documentTitles[name][0],
-      path: `/docs/${name}#${id}`,
-      text: `${title} ${name} ${text}`.toLowerCase()
+      note: page.title,
+      path: `/docs/${page.name}#${id}`,
+      text: `${title} ${page.title} ${text}`.toLowerCase()
     }))
   )

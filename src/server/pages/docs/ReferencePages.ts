@@ -5,6 +5,7 @@ import { makeTools } from "../../mcp/Tools.ts"
 import { codeBlock, html, type Html, inlineCode } from "../../doors/Html.ts"
 import { settingEntries } from "./ConfigurationPage.ts"
 import { docsPage, documentEntries, type SearchEntry } from "./DocsPage.ts"
+import { documentPages } from "./Documents.ts"
 import { problems } from "./ErrorsPage.ts"
 import { curlOf, fetchOf } from "./Examples.ts"
 import {
@@ -88,20 +89,28 @@ ${group.operations.map((operation) => operationSection(operation, baseUrl))}`
   })
 
 const groupSummary = ({ description, id, name, operations }: Group): Html =>
-  html`<h2><a class="anchor" href="/docs/${id}">${name}</a></h2><p>${inlineCode(description)}</p>
+  html`<h3><a class="anchor" href="/docs/${id}">${name}</a></h3><p>${inlineCode(description)}</p>
 <ul class="operations">${operations.map(
     ({ method, operationId, path, summary }) =>
       html`<li><a href="/docs/${id}#${operationId}">${summary}</a> <span><span class="method">${method}</span> <code>${path}</code></span></li>`
   )}</ul>\n`
 
-/** The first page of the reference: what applies to every call, and all operations. */
+const guideSummary = ({ description, name, title }: (typeof documentPages)[number]): Html =>
+  html`<li><a href="/docs/${name}">${title}</a> <span>${description}</span></li>`
+
+/** The first page of the documentation: its guides, what applies to every call, and all operations. */
 export const overviewPage = (baseUrl: string, idempotencyHours: number): Html =>
   docsPage({
     current: "/docs",
-    title: "API reference",
-    description: "Every operation of the Agent Memory REST API, with examples.",
-    body: html`<h1>API reference</h1>
-<p class="lead">JSON over HTTPS, with the API key in one header.</p>
+    title: "Documentation",
+    description: "Guides to Agent Memory, and every operation of its REST API, with examples.",
+    body: html`<h1>Documentation</h1>
+<p class="lead">New here? The <a href="/docs/quick-start">quick start</a> takes a few minutes. To connect an agent, follow <a href="/install">the steps for your client</a>.</p>
+<h2 id="guides">Guides</h2>
+<ul class="guides">${documentPages.map(guideSummary)}</ul>
+<p>Agents read <a href="/llms.md"><code>/llms.md</code></a> and <a href="/docs/tools">the tools of <code>/mcp</code></a>. Every setting is under <a href="/docs/configuration">Configuration</a>.</p>
+<h2 id="reference">API reference</h2>
+<p>JSON over HTTPS, with the API key in one header. The <a href="/openapi.json">OpenAPI document</a> describes the same for programs.</p>
 ${codeBlock("Every call", `curl '${baseUrl}/v1/_tables' \\\n  -H "Authorization: Bearer $AGENT_MEMORY_API_KEY"`)}
 <ul>
 <li>Rows come back exactly as you sent them, with <code>id</code>, <code>created_at</code> and <code>updated_at</code> in front.</li>
@@ -109,8 +118,7 @@ ${codeBlock("Every call", `curl '${baseUrl}/v1/_tables' \\\n  -H "Authorization:
 <li>Every response reports the remaining rate limit in <code>RateLimit</code>, and its id in <code>X-Request-Id</code>.</li>
 <li>Errors are <code>application/problem+json</code> with a stable <code>code</code>: see <a href="/docs/errors">all errors</a>.</li>
 </ul>
-${groups().map(groupSummary)}
-<p>For agents: <a href="/docs/tools">the tools of <code>/mcp</code></a>. For programs: <a href="/openapi.json">OpenAPI document</a>. For TypeScript: <a href="/docs/client">the client</a> and <a href="/docs/testing">a service for tests</a>. For operators: <a href="/docs/configuration">every setting</a>, <a href="/docs/deployment">deployment</a> and <a href="/docs/security">security</a>.</p>`
+${groups().map(groupSummary)}`
   })
 
 const toolSection = ({ annotations, description, inputSchema, name, outputSchema, title }: ListedTool): Html =>

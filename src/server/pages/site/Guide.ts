@@ -2,6 +2,7 @@ import { numberText } from "../../../domain/Amounts.ts"
 import { limits, limitText, maxQueryLimit, type LimitName, type Limits } from "../../../domain/Limits.ts"
 import { html, type Html, inlineCode } from "../../doors/Html.ts"
 import { firstStep, toolExamples, wishes } from "../../mcp/ToolGuide.ts"
+import { documentPages } from "../docs/Documents.ts"
 import { page } from "../Page.ts"
 
 /** When to use which operation: the same sentences for people and for agents. */
@@ -75,7 +76,7 @@ export const guidePage = (): Html =>
 <h1>How to use it</h1>
 <p class="lead">Choose the operation by what should happen to the row.</p>
 ${guide.map(([heading, rules]) => html`<h2>${heading}</h2><ul>${rules.map((rule) => html`<li>${inlineCode(rule)}</li>`)}</ul>\n`)}
-<p>The <a href="/docs">API reference</a> has every call with its responses and errors.</p>
+<p>The <a href="/docs#reference">API reference</a> has every call with its responses and errors.</p>
 </main>`
   })
 
@@ -162,14 +163,11 @@ ${wishes.map(({ tool, wish }) => `- ${wish}: ${tool}`).join("\n")}
 
 - [Guide for agents](${baseUrl}/llms.md): operations, limits and errors on one page
 - [OpenAPI](${baseUrl}/openapi.json): every call, request and response
-- [API reference](${baseUrl}/docs): the same for people, with examples
+- [Documentation](${baseUrl}/docs): guides, and every call with examples
 - [MCP tools](${baseUrl}/docs/tools): what agents call at /mcp, with an example of query, batch and upsert
 - [Errors](${baseUrl}/docs/errors): every code and what to do
-- [TypeScript client](${baseUrl}/docs/client): with promises and with Effect
-- [Testing](${baseUrl}/docs/testing): a complete service for the tests of code that uses this one
 - [Configuration](${baseUrl}/docs/configuration): every setting of the service, its default and its accepted values
-- [Deployment](${baseUrl}/docs/deployment): proxy, systemd, several instances, backup, upgrade and growth
-- [Security](${baseUrl}/docs/security): which secrets there are, what each one opens, and how to report a vulnerability
+${documentPages.map(({ description, name, title }) => `- [${title}](${baseUrl}/docs/${name}): ${description}`).join("\n")}
 - [Install](${baseUrl}/install): setup for MCP clients and for REST
 - [How to use](${baseUrl}/how-to-use): which operation to choose
 

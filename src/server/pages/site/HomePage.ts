@@ -110,7 +110,7 @@ ${startCard(localMode)}
 ${commandLine.map(({ blocks, name }) => codeBlock(name, blocks[0]?.[1] ?? ""))}</div>
 <p><a href="/install">Claude on the web, ChatGPT, Cursor, VS Code and others</a></p></section>
 <section id="for-code"><h3>Code</h3>
-<p>Your own programs use REST with an API key. <a href="/docs">API reference</a></p>
+<p>Your own programs use REST with an API key. <a href="/docs#reference">API reference</a></p>
 <div class="blocks">${restExamples(baseUrl).map(([language, text]) => codeBlock(language, text))}</div></section>
 </div></section>
 

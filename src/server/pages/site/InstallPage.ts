@@ -185,7 +185,7 @@ export const installPage = (input: { readonly baseUrl: string; readonly loopback
 <p>The <a href="/docs/tools">MCP tools</a> have all arguments, and an example of a query, a batch and an upsert.</p></section>
 <section id="code"><h2>Your own code</h2>
 <p>Programs use the REST API with an API key. <a href="/keys">Create a key</a> and keep it in the server's environment, never in code that a browser runs.
-The <a href="/docs">API reference</a> has every call; the machine-readable contract is <a href="/openapi.json">${baseUrl}/openapi.json</a>.</p>
+The <a href="/docs#reference">API reference</a> has every call; the machine-readable contract is <a href="/openapi.json">${baseUrl}/openapi.json</a>.</p>
 <div class="languages">${restExamples(baseUrl).map(([language, text]) => html`<div>${codeBlock(language, text)}</div>`)}</div></section>
 </main>`
   })

@@ -8,7 +8,8 @@ import { currentSession, hasSession } from "../../accounts/browser/Cookies.ts"
 import type { Sessions } from "../../accounts/browser/Sessions.ts"
 import { serveFile, textFile, type StaticFile } from "../Assets.ts"
 import { configurationPage } from "../docs/ConfigurationPage.ts"
-import { documentNames, documentPage } from "../docs/DocsPage.ts"
+import { documentPages } from "../docs/Documents.ts"
+import { documentPage } from "../docs/DocsPage.ts"
 import { errorsPage } from "../docs/ErrorsPage.ts"
 import { groupIds, groups } from "../docs/OpenApi.ts"
 import { groupPage, overviewPage, searchIndex, toolsPage } from "../docs/ReferencePages.ts"
@@ -57,7 +58,7 @@ export const SiteRoutes = Layer.effectDiscard(
       "/llms.md": () => textFile("text/markdown; charset=utf-8", guideMarkdown({ baseUrl, limits, localMode })),
       "/robots.txt": () => textFile("text/plain; charset=utf-8", robotsText),
       "/favicon.ico": () => textFile("image/svg+xml", icon),
-      ...Object.fromEntries(documentNames.map((name) => [`/docs/${name}`, () => html(documentPage(name))])),
+      ...Object.fromEntries(documentPages.map((page) => [`/docs/${page.name}`, () => html(documentPage(page))])),
       ...Object.fromEntries(groupIds.map((id) => [`/docs/${id}`, () => html(groupPage(groupOf(id), baseUrl))]))
     }
     /** Whoever has a session gets the header of the signed in; whether it is still good shows on their own pages. */
