@@ -128,6 +128,25 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: 60_000 })("The deploy
     )
   }
 
+  it.effect("has SQL that makes every process read the tables of an account anew", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`INSERT INTO accounts (account_id, created_at) VALUES ('sql', now())`
+      yield* sql`INSERT INTO tables (account_id, name, rows) VALUES ('sql', 'tasks', 1)`
+      yield* sql`UPDATE accounts SET revision = 5 WHERE account_id = 'sql'`
+      const told = sql<{ account: number; table: number }>`
+        SELECT a.revision::int AS account, t.revision::int AS table FROM accounts a JOIN tables t USING (account_id)
+        WHERE account_id = 'sql'
+      `
+      const [before] = yield* told
+      yield* sql.unsafe(fileOf("All tables of an account").replace("ACCOUNT'", "sql'"))
+      const [after] = yield* told
+      assert.strictEqual(after!.account, before!.account + 1)
+      assert.isBelow(before!.table, after!.account)
+      assert.isAtLeast(after!.table, after!.account)
+    })
+  )
+
   it.effect("lays out every table over the nodes of Citus, by account where it has one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

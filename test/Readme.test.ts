@@ -1,9 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseLayer, DatabaseUrl } from "./support/Database.ts"
+import { clients } from "../src/server/pages/site/InstallPage.ts"
 import { makeFolder, startService } from "./support/ServiceProcess.ts"
 
 const seconds = 60_000
@@ -34,6 +35,14 @@ const comparable = (text: string, port: number): string =>
     .replaceAll(/"account_id":"[a-z2-7]{20}"/g, '"account_id":"<account>"')
     .replaceAll(/token=[\w-]{43}/g, "token=<token>")
     .trim()
+
+it("The README connects agents by the commands of the page about it", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+  const lines = /^## Connect an agent\n\n```bash\n(.*?)```/ms.exec(readme)?.[1]?.trim().split("\n") ?? []
+  const commands = clients("http://localhost:3000/mcp").flatMap(({ blocks }) => blocks.map(([, text]) => text))
+  assert.lengthOf(lines, 3)
+  for (const line of lines) assert.include(commands, line)
+})
 
 const end = "end of a step"
 

@@ -86,6 +86,12 @@ if (place !== null && field !== null) {
 const sections = document.querySelector<HTMLElement>(".docs-nav > ul")
 const current = sections?.querySelector<HTMLElement>("[aria-current]")
 if (sections && current) sections.scrollLeft = current.offsetLeft - 24
+// On screens they have a scrollbar of their own.
+const side = document.querySelector<HTMLElement>(".docs-side")
+if (side && current) {
+  const below = current.getBoundingClientRect().bottom - side.getBoundingClientRect().bottom
+  if (below > 0) side.scrollTop += below + 24
+}
 
 // A link to an error or an operation shows what it is about.
 const openTarget = (): void => {

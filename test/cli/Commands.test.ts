@@ -7,20 +7,15 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
   version: string
 }
 
-const commands = [
-  [],
-  ["serve"],
-  ["migrate"],
-  ["keys"],
-  ["keys", "create"],
-  ["keys", "list"],
-  ["keys", "revoke"],
-  ["doctor"],
-  ["export"],
-  ["import"],
-  ["query"],
-  ["count"]
-]
+const guide = readFileSync(new URL("../../src/server/pages/docs/command-line.md", import.meta.url), "utf8")
+
+/** The commands in the guide's table, such as `["keys", "create"]`, with the options that it names. */
+const documented = [...guide.matchAll(/^\| (`.*?) \|/gm)]
+  .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)])
+  .map(([, usage = ""]) => ({
+    command: usage.split(" ").slice(0, usage.startsWith("keys ") ? 2 : 1),
+    options: usage.match(/--[a-z-]+/g) ?? []
+  }))
 
 if (!hasTerminal) it.skip("The command line in a terminal: no python3 to make one", () => undefined)
 
@@ -32,16 +27,18 @@ describe("The command line", () => {
     })
   )
 
-  it.live("explains every command in a pipe, in lines as long as they are", () =>
+  it.live("explains every command in a pipe, in lines as long as they are, and its guide has all of them", () =>
     Effect.gen(function* () {
-      for (const command of commands) {
+      for (const { command, options } of [{ command: ["keys"], options: [] }, ...documented]) {
         const { code, errors, out } = yield* agentMemory([...command, "--help"])
         assert.deepStrictEqual([code, errors], [0, ""])
         assert.include(out, ["  agent-memory", ...command].join(" "))
         assert.notInclude(out, "\u001b")
+        for (const option of options) assert.match(out, new RegExp(`${option}\\b`), command.join(" "))
       }
       const { out } = yield* agentMemory(["--help"])
-      for (const [name] of commands) if (name !== undefined) assert.match(out, new RegExp(`^  ${name} +\\S`, "m"))
+      const named = [...(out.split("SUBCOMMANDS")[1] ?? "").matchAll(/^  ([a-z]+) +\S/gm)].map(([, name]) => name)
+      assert.deepStrictEqual(new Set(named), new Set(documented.map(({ command }) => command[0])))
       assert.include(out, "Exit codes: 0 success, 1 failure, 2 wrong usage.")
     })
   )

@@ -32,6 +32,10 @@ const navigation = (current: string): ReadonlyArray<Html> => [
     entry("/how-to-use", "How to use", current)
   ]),
   part("Programs", documentLinks(programs, current)),
+  part("Self-hosting", [
+    entry("/docs/configuration", "Configuration", current),
+    ...documentLinks(selfHosting, current)
+  ]),
   part("REST API", [
     ...documentLinks(rest, current),
     ...groups().map(({ id, name, operations }) => {
@@ -40,8 +44,7 @@ const navigation = (current: string): ReadonlyArray<Html> => [
       return entry(path, name, current, path === current && html`<ul>${inner}</ul>`)
     }),
     entry("/docs/errors", "Errors", current)
-  ]),
-  part("Self-hosting", [entry("/docs/configuration", "Configuration", current), ...documentLinks(selfHosting, current)])
+  ])
 ]
 
 /** A page of the documentation, with navigation and search on the left. */

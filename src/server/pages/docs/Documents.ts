@@ -25,14 +25,6 @@ export const documentParts = {
     guide("console", "Console", "The pages on which people see and correct what is stored, and take writes back."),
     guide("sharing", "Links for people", "Links that show a row, a text or a query to a person without a key.")
   ],
-  rest: [
-    guide("rules", "Rules", "What holds for every call: exact JSON, filters, sorting, pages, idempotency, errors."),
-    guide(
-      "limits",
-      "Limits",
-      "Every limit of an account, a key and a request, its default, and the setting that changes it."
-    )
-  ],
   agents: [
     guide(
       "agents",
@@ -74,9 +66,16 @@ export const documentParts = {
       name: "changelog",
       file: ".github/CHANGELOG.md",
       title: "Changelog",
-      description: "What changed in each version of Agent Memory.",
-      label: "Changes"
+      description: "What changed in each version of Agent Memory."
     }
+  ],
+  rest: [
+    guide("rules", "Rules", "What holds for every call: exact JSON, filters, sorting, pages, idempotency, errors."),
+    guide(
+      "limits",
+      "Limits",
+      "Every limit of an account, a key and a request, its default, and the setting that changes it."
+    )
   ]
 } as const satisfies Record<string, ReadonlyArray<DocumentPage>>
 

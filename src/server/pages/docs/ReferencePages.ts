@@ -105,7 +105,7 @@ export const overviewPage = (baseUrl: string, idempotencyHours: number): Html =>
     title: "Documentation",
     description: "Guides to Agent Memory, and every operation of its REST API, with examples.",
     body: html`<h1>Documentation</h1>
-<p class="lead">New here? The <a href="/docs/quick-start">quick start</a> takes a few minutes. To connect an agent, follow <a href="/install">the steps for your client</a>.</p>
+<p class="lead">New here? Begin with the <a href="/docs/quick-start">quick start</a>. To connect an agent, follow <a href="/install">the steps for your client</a>.</p>
 <h2 id="guides">Guides</h2>
 <ul class="guides">${documentPages.map(guideSummary)}</ul>
 <p>Agents read <a href="/llms.md"><code>/llms.md</code></a> and <a href="/docs/tools">the tools of <code>/mcp</code></a>. Every setting is under <a href="/docs/configuration">Configuration</a>.</p>
