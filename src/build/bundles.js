@@ -104,8 +104,7 @@ function buildClient(esbuild, outdir) {
 
 const clientReadme = `# agent-memory-client
 
-The client of [Agent Memory](https://www.npmjs.com/package/agent-memory), the same as \`agent-memory/client\`, without the
-service and without dependencies. It runs in Node 20 or later, Bun, Deno and workers, in ESM and CommonJS. API keys are
+The client of Agent Memory, the same as \`agent-memory/client\`, without the service and without dependencies. It runs in Node 20 or later, Bun, Deno and workers, in ESM and CommonJS. API keys are
 secrets of a whole account: use it in code that runs on a server.
 
 \`\`\`ts
