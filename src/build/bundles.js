@@ -104,8 +104,9 @@ function buildClient(esbuild, outdir) {
 
 const clientReadme = `# agent-memory-client
 
-The client of Agent Memory, the same as \`agent-memory/client\`, without the service and without dependencies. It runs in Node 20 or later, Bun, Deno and workers, in ESM and CommonJS. API keys are
-secrets of a whole account: use it in code that runs on a server.
+The client of Agent Memory, the same as \`agent-memory/client\`, without the service and without dependencies. It runs in
+Node 20 or later, Bun, Deno and workers, in ESM and CommonJS. API keys are secrets of a whole account: use it in code that runs
+on a server.
 
 \`\`\`ts
 import { createClient } from "agent-memory-client"
