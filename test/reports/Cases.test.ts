@@ -38,7 +38,7 @@ const cases: Readonly<Record<string, string>> = {
 
 const folder = new URL(".", import.meta.url)
 const names = readdirSync(folder)
-  .filter((name) => name.endsWith(".test.ts") && name !== "Cases.test.ts")
+  .filter((name) => /\.(?:test|long)\.ts$/.test(name) && name !== "Cases.test.ts")
   .flatMap((name) => [
     ...readFileSync(new URL(name, folder), "utf8").matchAll(/\bit\.(?:effect|live)\(\s*["'`]([^"'`]*)/g)
   ])

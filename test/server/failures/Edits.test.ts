@@ -66,7 +66,7 @@ const writes: Record<string, Write> = {
   ]
 }
 
-layer(Layer.provideMerge(BoundedService.thriftyLayer, DatabaseLayer), {
+layer(Layer.provideMerge(BoundedService.layer, DatabaseLayer), {
   excludeTestServices: true,
   timeout: "240 seconds"
 })("P34 The worst edits", (it) => {

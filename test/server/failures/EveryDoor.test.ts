@@ -16,7 +16,7 @@ layer(Layer.provideMerge(BoundedService.thriftyLayer, serviceLayer()), {
     "stalls no operation of the REST interface, and is refused clearly",
     () =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(yield* walk(someOfEach(yield* everyRequest(yield* ofRest), 4)), [])
+        assert.deepStrictEqual(yield* walk(someOfEach(yield* everyRequest(yield* ofRest), 2)), [])
       }),
     patience
   )
@@ -25,7 +25,7 @@ layer(Layer.provideMerge(BoundedService.thriftyLayer, serviceLayer()), {
     "stalls no link, page or request of OAuth, and is refused clearly",
     () =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(yield* walk(someOfEach(yield* everyRequest(yield* ofPages), 4)), [])
+        assert.deepStrictEqual(yield* walk(someOfEach(yield* everyRequest(yield* ofPages), 3)), [])
       }),
     patience
   )
