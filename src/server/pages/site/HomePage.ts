@@ -130,7 +130,7 @@ ${commandLine.map(({ blocks, name }) => codeBlock(name, blocks[0]?.[1] ?? ""))}<
 ${limitsTable(limits)}</section>
 
 <section aria-labelledby="self"><h2 id="self">Run it yourself</h2>
-<p>One process and no setup: it brings its own PostgreSQL, or uses yours. In a copy of the repository:</p>
+<p>One process and no setup: it brings its own PostgreSQL, or uses yours. The <a href="/docs/quick-start">quick start</a> goes on from here. In a clone of the repository:</p>
 <div class="blocks">${codeBlock("Start it at http://localhost:3000", "npm ci && npm start")}
 ${codeBlock("Or with your own database and address", "DATABASE_URL=postgres://user:password@host:5432/memory?sslmode=verify-full \\\nBASE_URL=https://memory.example.com \\\nSMTP_URL=smtps://user:password@mail.example.com \\\nnpm start")}</div></section>
 </main>`
