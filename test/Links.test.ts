@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { settingGroups } from "../src/server/config/Settings.ts"
+import { groups } from "../src/server/pages/docs/OpenApi.ts"
 import { sitePaths } from "./support/SitePaths.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -62,6 +64,24 @@ describe("Every document", () => {
           assert.isTrue(existsSync(join(root, code)), `${path} names ${code}`)
           count++
         }
+      }
+    }
+    assert.isAbove(count, 50)
+  })
+
+  it("names only calls that the API has, and settings that are read", () => {
+    const operations = groups().flatMap(({ operations }) => operations)
+    const calls = operations.map(({ method, path }) => `${method} ${path}`)
+    const settings = settingGroups.flatMap(([, settings]) => settings.map(({ name }) => name))
+    let count = 0
+    for (const path of documents.filter((path) => !path.startsWith("test"))) {
+      for (const code of codeIn(path)) {
+        const [call] = /^(?:GET|POST|DELETE) \/v1\/[\w/{}]+/.exec(code) ?? []
+        const [setting] =
+          /^(?:LIMIT|BASE|DATABASE|DATA|REDIS|CACHE|SMTP|MAIL|LOG|OTEL|METRICS|TRUSTED)_[A-Z_]+/.exec(code) ?? []
+        if (call !== undefined) assert.include(calls, call, `${path} names ${code}`)
+        if (setting !== undefined) assert.include(settings, setting, `${path} names ${code}`)
+        if (call !== undefined || setting !== undefined) count++
       }
     }
     assert.isAbove(count, 50)

@@ -18,8 +18,14 @@ const entry = (path: string, name: string, current: string, inner: Html | false 
 const part = (name: string, entries: ReadonlyArray<Html>): Html =>
   html`<li class="docs-part"><span>${name}</span><ul>${entries}</ul></li>`
 
+/** The links to documents; the one that is shown has its sections below it. */
 const documentLinks = (pages: typeof documentPages, current: string): ReadonlyArray<Html> =>
-  pages.map(({ label, name, title }) => entry(`/docs/${name}`, label ?? title, current))
+  pages.map(({ label, name, title }) => {
+    const path = `/docs/${name}`
+    const sections = path === current ? documentOf(name).sections : []
+    const inner = sections.map(({ id, title }) => entry(`${path}#${id}`, title, current))
+    return entry(path, label ?? title, current, inner.length > 0 && html`<ul>${inner}</ul>`)
+  })
 
 const { agents, programs, rest, selfHosting, start } = documentParts
 
