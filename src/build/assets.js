@@ -19,8 +19,7 @@ const entries = [
   "row.css",
   "console.ts",
   "grid.ts",
-  "viewer.css",
-  "viewer.ts"
+  "editor.css"
 ]
 const compressible = /\.(?:js|css|svg)$/
 

@@ -1,13 +1,8 @@
 import { Result } from "effect"
 import type { JsonText } from "./json/JsonText.ts"
-import { decodeString } from "./json/Lexemes.ts"
 import { members } from "./json/Members.ts"
 import { scanObject } from "./json/ParseEnvelope.ts"
 import { systemFields } from "./Row.ts"
-
-/** The characters of a JSON string, or undefined for any other value. */
-export const stringOf = (text: string | undefined): string | undefined =>
-  text?.startsWith('"') === true ? decodeString(text) : undefined
 
 /** The row that a person typed, checked by the rules of the service; a failure says what is wrong, for people. */
 export const checkRow = (typed: string, limit: number): Result.Result<JsonText, string> => {
@@ -25,5 +20,5 @@ export const checkRow = (typed: string, limit: number): Result.Result<JsonText, 
 }
 
 /** Says by how much a row is too large. Sizes in bytes. */
-export const tooLarge = (bytes: number, limit: number): string =>
+const tooLarge = (bytes: number, limit: number): string =>
   `The row is ${(bytes - limit).toLocaleString("en")} bytes over the limit. Shorten it to save.`

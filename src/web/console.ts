@@ -1,11 +1,12 @@
 import { dropDrafts } from "./console/Drafts.ts"
+import { countingDown } from "./console/Ending.ts"
 import { sendingSafely } from "./console/Sending.ts"
 
 /** Shows the page's times in the reader's own time zone. */
 const localTimes = (root: ParentNode): void => {
   const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
   for (const time of root.querySelectorAll("time")) {
-    time.title = time.textContent
+    time.title = time.dateTime
     time.textContent = format.format(new Date(time.dateTime))
   }
 }
@@ -44,6 +45,14 @@ const show = (page: Document): void => {
 const start = (root: ParentNode): void => {
   localTimes(root)
   for (const form of root.querySelectorAll<HTMLFormElement>("form[data-draft]")) sendingSafely(form, show)
+  for (const area of root.querySelectorAll<HTMLTextAreaElement>("textarea[data-editor]")) {
+    // Without it the text area is the editor.
+    void import("./editor/TextEditor.ts").then(
+      ({ editing }) => editing(area),
+      () => undefined
+    )
+  }
+  for (const time of root.querySelectorAll<HTMLTimeElement>("time[data-ends]")) countingDown(time)
   // Who signs out leaves nothing behind for who is next.
   for (const form of root.querySelectorAll<HTMLFormElement>('form[action="/sign-out"]')) {
     form.addEventListener("submit", () => dropDrafts(""))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { guessLanguage } from "../../src/web/viewer/Highlighting.ts"
-import { renderMarkdown } from "../../src/web/viewer/MarkdownPreview.ts"
+import { guessLanguage } from "../../src/web/editor/Highlighting.ts"
+import { renderMarkdown } from "../../src/web/editor/MarkdownPreview.ts"
 
 describe("the language of a text", () => {
   it("is guessed from the field's name first", () => {

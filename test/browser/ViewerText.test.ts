@@ -1,30 +1,36 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { browserSuite } from "../support/Browser.ts"
-import { patchRow, store, storedText, textLink, versionCount } from "../support/Links.ts"
+import { setClock } from "../support/Database.ts"
+import { patchRow, rowLink, store, storedText, textLink, versionCount } from "../support/Links.ts"
 import { serviceLayer } from "../support/TestService.ts"
 import { openLink, press, run, save, see, typeAtStart } from "../support/Viewer.ts"
 
-browserSuite("The text editor", serviceLayer(), (it) => {
-  it.effect("keeps line endings, escapes and the row's other fields", () =>
+/** Moves the service's clock until the end of the test, whatever becomes of that. */
+const clockAt = (interval: string) =>
+  Effect.acquireRelease(setClock(interval), () => Effect.orDie(setClock("0 minutes")))
+
+browserSuite("The text of a link", serviceLayer(), (it) => {
+  it.effect("keeps line endings and the row's other fields", () =>
     Effect.gen(function* () {
-      const row = yield* store('{"n":1.10,"body":"a\\r\\nb\\nc\\rd\\u0000\\ud800","z":"\\u0041"}')
+      const row = yield* store('{"n":1.10,"body":"a\\r\\nb\\nc\\rd","z":"\\u0041"}')
       const { page } = yield* openLink(yield* textLink(row, "body"))
       yield* typeAtStart(page, "x")
       yield* save(page)
-      assert.strictEqual(yield* storedText(row), '{"n":1.10,"body":"xa\\r\\nb\\nc\\rd\\u0000\\ud800","z":"\\u0041"}')
+      assert.strictEqual(yield* storedText(row), '{"n":1.10,"body":"xa\\r\\nb\\nc\\rd","z":"\\u0041"}')
     })
   )
 
-  it.effect("makes no version of a text that was only looked at", () =>
+  it.effect("makes no version when it is saved as it was, and is shown where no form can hold it", () =>
     Effect.gen(function* () {
-      const row = yield* store('{"body":"a\\r\\nb\\n\\r"}')
+      const row = yield* store('{"body":"a\\r\\nb\\n\\r","odd":"a\\u0000b\\ud800"}')
       const { page } = yield* openLink(yield* textLink(row, "body"))
       yield* typeAtStart(page, "x")
       yield* run(() => page.keyboard.press("Backspace"))
-      yield* run(() => page.getByRole("button", { name: "Save", exact: true }).waitFor({ state: "hidden" }))
-      yield* run(() => page.keyboard.press("Control+s"))
+      yield* save(page)
       assert.strictEqual(yield* versionCount(row), 0)
+      const odd = yield* openLink(yield* textLink(row, "odd"))
+      yield* see(odd.page, /characters that no form can hold/)
     })
   )
 
@@ -55,7 +61,8 @@ browserSuite("The text editor", serviceLayer(), (it) => {
       yield* patchRow(row, '{"body":"their one"}')
       yield* run(() => page.keyboard.press("Control+s"))
       yield* see(page, "their one")
-      yield* press(page, "Keep mine")
+      yield* run(() => page.getByLabel("Yours").check())
+      yield* press(page, "Save")
       yield* see(page, "Saved.")
       assert.strictEqual(yield* storedText(row), '{"body":"all my one","other":2}')
     })
@@ -66,68 +73,41 @@ browserSuite("The text editor", serviceLayer(), (it) => {
       const row = yield* store('{"body":"old","other":1}')
       yield* patchRow(row, '{"body":"new","other":2}')
       const { page } = yield* openLink(yield* textLink(row, "body"))
-      yield* press(page, "History")
-      yield* press(page, "Restore this version")
+      yield* run(() => page.getByRole("link", { name: "History" }).click())
+      assert.strictEqual(yield* run(() => page.getByText("other", { exact: true }).count()), 0)
+      yield* press(page, "Restore what was before")
       yield* see(page, "Restored.")
       assert.strictEqual(yield* storedText(row), '{"body":"old","other":2}')
     })
   )
 
-  it.effect("stays with what was typed when the service cannot be reached or asks to wait", () =>
+  it.effect("stays with what was typed when the service cannot be reached, asks to wait, or ends the link", () =>
     Effect.gen(function* () {
       const row = yield* store('{"body":"one"}')
-      const { page } = yield* openLink(yield* textLink(row, "body"))
-      const refuse = (answer: "abort" | number) =>
-        run(() =>
-          page.route("**/view/*", (route) =>
-            route.request().method() !== "PATCH"
-              ? route.continue()
-              : answer === "abort"
-                ? route.abort()
-                : route.fulfill({ status: answer, headers: { "retry-after": "1" }, body: "{}" })
-          )
-        )
-      yield* refuse("abort")
+      const address = yield* textLink(row, "body")
+      const { page } = yield* openLink(address)
       yield* typeAtStart(page, "my ")
+      yield* run(() => page.context().setOffline(true))
       yield* press(page, "Save")
-      yield* see(page, /The service can't be reached/)
-      for (const [status, text] of [
-        [429, /Too many requests through this link/],
-        [503, /busy or restarting/]
-      ] as const) {
-        yield* run(() => page.unrouteAll())
-        yield* refuse(status)
-        yield* press(page, "Save")
-        yield* see(page, text)
-        assert.isTrue(yield* run(() => page.getByRole("button", { name: "Save", exact: true }).isDisabled()))
-        yield* see(page, "You can save again.")
-      }
-      yield* run(() => page.unrouteAll())
+      yield* see(page, /The service can't be reached\. What you typed stays here/)
+      yield* run(() => page.context().setOffline(false))
+      yield* clockAt("61 minutes")
       yield* press(page, "Save")
-      yield* see(page, "Saved.")
-      assert.strictEqual(yield* storedText(row), '{"body":"my one"}')
+      yield* see(page, /has expired, was revoked.*What you typed stays here/)
+      assert.match(yield* run(() => page.locator(".cm-content").innerText()), /^my one/)
+      assert.strictEqual(yield* storedText(row), '{"body":"one"}')
     })
   )
 
-  it.effect("finds out that a save arrived whose answer was lost", () =>
+  it.effect("says by itself when the time of the link comes", () =>
     Effect.gen(function* () {
-      const row = yield* store('{"body":"one"}')
-      const { page } = yield* openLink(yield* textLink(row, "body"))
-      yield* run(() =>
-        page.route("**/view/*", async (route) => {
-          if (route.request().method() !== "PATCH") return route.continue()
-          await route.fetch()
-          return route.abort()
-        })
-      )
-      yield* typeAtStart(page, "my ")
-      yield* press(page, "Save")
-      yield* see(page, /The service can't be reached/)
-      yield* run(() => page.unrouteAll())
-      yield* press(page, "Try again")
-      yield* see(page, "Saved.")
-      assert.strictEqual(yield* storedText(row), '{"body":"my one"}')
-      assert.strictEqual(yield* versionCount(row), 1)
+      const row = yield* store('{"a":1}')
+      const { page } = yield* openLink(yield* rowLink(row), { hasOwnClock: true })
+      yield* see(page, /until .* \(\d+ min\)\./)
+      yield* clockAt("61 minutes")
+      yield* run(() => page.clock.fastForward("01:01:00"))
+      yield* see(page, /This link has expired\. What you typed stays here/)
+      assert.strictEqual(yield* run(() => page.getByRole("link", { name: "Download" }).count()), 0)
     })
   )
 })

@@ -1,8 +1,13 @@
 import { Effect } from "effect"
-import { readItems } from "../../src/domain/json/Members.ts"
-import { memberTexts } from "../../src/domain/RowMerge.ts"
-import { ownFields } from "../../src/web/viewer/RowText.ts"
+import { JsonText } from "../../src/domain/json/JsonText.ts"
+import { members, readItems } from "../../src/domain/json/Members.ts"
+import { systemFields } from "../../src/domain/Row.ts"
+import { memberTexts, objectOf } from "../../src/domain/RowMerge.ts"
 import { BaseUrl, bodyOf, newAccount, request } from "./TestService.ts"
+
+/** The members of a row text that the service does not set, as an object. */
+const ownFields = (row: string): JsonText =>
+  objectOf(members(JsonText.trusted(row)).filter(({ name }) => !systemFields.has(name)))
 
 /** A stored row of a new account. */
 export interface Stored {

@@ -4,11 +4,19 @@ import { Browser, type Visitor } from "./Browser.ts"
 
 export const run = <A>(step: () => Promise<A>) => Effect.promise(step)
 
-/** Opens a link's page and waits until its editor or table is there. */
+/** Opens a page and waits until its editor is there, if it has one. */
+export const openEditor = (page: Page, address: string) =>
+  run(async () => {
+    await page.goto(address)
+    const editors = await page.locator("textarea[data-editor]").count()
+    if (editors > 0) await page.locator(".cm-content").waitFor()
+  })
+
+/** Opens a link's page in a new browser. */
 export const openLink = Effect.fnUntraced(function* (address: string, visitor: Visitor = {}) {
   const visit = yield* (yield* Browser).visit(visitor)
-  yield* run(() => visit.page.goto(address))
-  yield* run(() => visit.page.locator("#viewer[data-ready]").waitFor())
+  visit.page.on("dialog", (dialog) => void dialog.accept())
+  yield* openEditor(visit.page, address)
   return visit
 })
 

@@ -1,36 +1,30 @@
 import { JsonText } from "./JsonText.ts"
 import { members, readItems } from "./Members.ts"
 
-/** A JSON value as it is spelled: names and scalars keep their text, so that editing one leaves all others alone. */
-export type JsonNode = Scalar | Container
+/** A JSON value as it is spelled: names and scalars keep their text. */
+type JsonNode = Scalar | Container
 
 interface Scalar {
-  text: string
+  readonly text: string
 }
 
-export interface Container {
+interface Container {
   readonly kind: "object" | "array"
-  readonly entries: Array<Entry>
-  isOpen: boolean
-}
-
-export interface Entry {
-  /** With its quotes, as it is spelled; undefined in arrays. */
-  rawName: string | undefined
-  node: JsonNode
+  readonly entries: ReadonlyArray<{
+    /** With its quotes, as it is spelled; undefined in arrays. */
+    readonly rawName: string | undefined
+    readonly node: JsonNode
+  }>
 }
 
 /** Reads a validated, compact text. */
-export const readNode = (text: string, depth = 0): JsonNode => {
-  const isOpen = depth < 2
+export const readNode = (text: string): JsonNode => {
   if (text.startsWith("{")) {
     const fields = members(JsonText.trusted(text))
-    const entries = fields.map(({ rawName, value }) => ({ rawName, node: readNode(value, depth + 1) }))
-    return { kind: "object", entries, isOpen }
+    return { kind: "object", entries: fields.map(({ rawName, value }) => ({ rawName, node: readNode(value) })) }
   }
   if (!text.startsWith("[")) return { text }
-  const entries = readItems(text).map((item) => ({ rawName: undefined, node: readNode(item, depth + 1) }))
-  return { kind: "array", entries, isOpen }
+  return { kind: "array", entries: readItems(text).map((item) => ({ rawName: undefined, node: readNode(item) })) }
 }
 
 /** Writes a value as compact JSON; `spell` may spell the strings in it, names included, in another way. */

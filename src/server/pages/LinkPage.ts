@@ -1,102 +1,139 @@
-import { indented } from "../../domain/json/Members.ts"
-import { decodeString } from "../../domain/json/Lexemes.ts"
-import { rowText, timeText } from "../../domain/Row.ts"
-import type { EditableContent } from "../links/LinkContent.ts"
-import type { FoundLink } from "../links/Links.ts"
-import { html, type Html } from "../doors/Html.ts"
-import { messagePage } from "./MessagePages.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
+import type { Member } from "../../domain/json/Members.ts"
+import { timeText, type Row } from "../../domain/Row.ts"
+import type { Version } from "../../domain/Version.ts"
+import { html, type Html, type HtmlValue } from "../doors/Html.ts"
+import { fieldOf, languageOf, type EditableContent, type OpenedLink, type RowTarget } from "../links/LinkContent.ts"
+import { authorOf } from "./console/Authors.ts"
+import { conflictView } from "./console/ConflictPage.ts"
+import { fault, notice, timeHtml } from "./console/Frame.ts"
+import type { Typed } from "./console/RowForm.ts"
+import type { Saved } from "./console/RowSaves.ts"
+import { fieldsView, historyView, jsonView, tabs, textView, type RowPlace, type View } from "./console/RowViews.ts"
 import { page } from "./Page.ts"
 
-// HTML drops a line feed at the beginning of the element.
-const pre = (text: string, label: string): Html =>
-  html`<pre tabindex="0" role="region" aria-label="${label}">\n${text}</pre>`
-
-const shown = (content: EditableContent): { readonly title: string; readonly about: string; readonly body: Html } => {
-  switch (content.kind) {
-    case "row":
-      return {
-        title: content.table,
-        about: `Row ${content.row.id}`,
-        body: pre(indented(rowText(content.row).text), "The row as JSON")
-      }
-    case "text":
-      return {
-        title: content.field.name,
-        about: `Text field in ${content.table}, row ${content.row.id}`,
-        body: pre(decodeString(content.field.value), "The text")
-      }
-  }
+/** A link with which a row, or one text of it, may be edited. */
+export interface EditableLink extends OpenedLink {
+  readonly target: RowTarget
 }
 
-/** The page of a link to a row or a text: readable without scripts, which put the editor in its place. */
-export const linkPage = (
-  link: FoundLink,
-  content: EditableContent,
-  { nonce, path }: { readonly path: string; readonly nonce: string }
-): Html => {
-  const { about, body, title } = shown(content)
-  const ends = timeText(link.expiresAt.getTime())
-  return page({
+/** Where a link shows its row. What is typed is kept by the row, so that the next link to it finds it. */
+export const linkPlace = ({ target }: EditableLink, path: string): RowPlace => ({
+  path,
+  draft: `links/${target.table}/${target.id}`,
+  proof: undefined,
+  download: `${path}/download`,
+  authorOf: (changedBy) => authorOf(changedBy, "the account’s owner")
+})
+
+const frame = (title: string, nonce: string, main: Html): Html =>
+  page({
     title: title.slice(0, 100),
     robots: "noindex",
     nonce,
-    styles: ["viewer.css"],
-    scripts: ["viewer.js"],
-    main: html`<main id="viewer" class="wide full" data-kind="${content.kind}">
-<header class="viewer-header"><div><h1>${title}</h1>
-<p class="muted">${about}</p></div>
-<div class="viewer-actions"><a class="button" href="${path}/download" download>Download</a></div></header>
-<p class="muted">Anyone with this link can view, edit and download this until <time datetime="${ends}">${ends.slice(0, 16).replace("T", " ")} UTC</time>.</p>
-${body}
-<noscript><p>To edit, turn on JavaScript for this page.</p></noscript>
-</main>`
+    styles: ["account.css", "console.css", "row.css", "editor.css"],
+    scripts: ["console.js"],
+    main: html`<main class="wide">${main}</main>`
   })
+
+const heading = ({ field, row, table }: Shown): Html => {
+  const id = html`<code>${row.id.slice(0, 8)}</code>`
+  return field === undefined
+    ? html`<p class="crumbs muted">${table}</p><h1>Row ${id}</h1>`
+    : html`<p class="crumbs muted">${table} / ${id}</p><h1>${field.name}</h1>`
 }
 
-/** The one page for every link that opens nothing: unknown, expired, or revoked. */
-export const linkExpiredPage = (): Html =>
-  messagePage(
-    "This link has expired",
-    html`<p class="lead">Links to stored data work for about an hour. This one has expired, was revoked, or was cut off when it was copied.</p>
-<p>Nothing is lost: the data is still stored. Ask the agent that sent the link for a new one:</p>
-<blockquote><p>Please make me a new Agent Memory link to what you stored.</p></blockquote>`
-  )
+interface Shown {
+  readonly table: string
+  readonly row: Row
+  readonly field?: Member | undefined
+}
 
-/** The page of a link's address that asks to go on where nothing goes on. */
-export const linkCursorPage = (path: string): Html =>
-  messagePage(
-    "This page can't be continued",
-    html`<p class="lead">The address is not whole: it has to be the one that "Next rows" leads to.</p>
-<p><a href="${path}">Begin with the first rows</a></p>`
-  )
+const head = (link: EditableLink, shown: Shown, { download }: RowPlace): Html => {
+  const { id, updatedAt } = shown.row
+  const [ends, now] = [timeText(link.expiresAt.getTime()), timeText(link.actor.now.getTime())]
+  return html`<header class="console-head"><div>${heading(shown)}
+<p class="muted">Changed ${timeHtml(timeText(updatedAt))} · <code class="row-id">${id}</code></p></div>
+<div class="console-actions"><a class="button" href="${download}" download>Download</a></div></header>
+<p class="muted">Anyone with this link can view, edit and download this until <time datetime="${ends}" data-ends data-now="${now}">${ends.slice(0, 16).replace("T", " ")} UTC</time>.</p>`
+}
 
-/** The page of a row that is none of a link's rows. */
-export const linkRowPage = (path: string, detail: string): Html =>
-  messagePage(
-    "This row is not here",
-    html`<p class="lead">${detail}</p>
-<p><a href="${path}">See the link’s rows</a></p>`
-  )
+/** What a version had of what a link leads to. */
+const contentOf =
+  ({ target }: EditableLink) =>
+  (row: Row): JsonText | undefined => {
+    if (target.kind === "row") return row.data
+    const field = fieldOf(row, target.field)
+    return field?.value[0] === '"' ? JsonText.trusted(`{${field.rawName}:${field.value}}`) : undefined
+  }
 
-/** The page of a valid link to something that was deleted or is no longer text. */
-export const linkGonePage = (detail: string): Html =>
-  messagePage(
-    "The linked data is gone",
-    html`<p class="lead">${detail}</p>
-<p>Deleted rows are kept for a while, but links neither show nor restore them. Ask the agent that sent the link to restore the row. The link then works again until it expires.</p>`
+/** The page of a link to a row or a text: the row's page in the account, confined to what the link may. */
+export const linkPage = (input: {
+  readonly link: EditableLink
+  readonly content: EditableContent
+  readonly versions: ReadonlyArray<Version>
+  readonly path: string
+  readonly view: View
+  readonly nonce: string
+  readonly result?: HtmlValue
+  readonly problem?: string | undefined
+  readonly typed?: Typed | undefined
+  readonly typedText?: string | undefined
+}): Html => {
+  const { content, link, nonce, path, problem, result, typed, typedText, versions, view } = input
+  const { row, table } = content
+  const place = linkPlace(link, path)
+  const said = html`${notice(result)}${fault(problem)}`
+  const history = () => historyView(place, versions, row, contentOf(link))
+  if (content.kind === "text") {
+    const { field } = content
+    const otherWay = html`Ask for a link to the row to edit it as JSON.`
+    return frame(
+      field.name,
+      nonce,
+      html`${head(link, content, place)}
+${tabs(path, view, ["fields", "history"], { fields: "Text", json: "JSON", history: "History" })}
+${said}
+${view === "history" ? history() : textView(place, row, field, { back: path, language: languageOf(row), otherWay, typed: typedText })}`
+    )
+  }
+  return frame(
+    `${table} ${row.id.slice(0, 8)}`,
+    nonce,
+    html`${head(link, content, place)}
+${tabs(path, view, ["fields", "json", "history"])}
+${said}
+${view === "history" ? history() : view === "json" ? jsonView(place, row, typedText) : fieldsView(place, row, typed)}`
   )
+}
 
-/** The page of a link that was opened too often in a minute. */
-export const linkLimitedPage = (detail: string, seconds: string): Html =>
-  messagePage(
-    "Too many requests",
-    html`<p class="lead">${detail}</p>
-<p>Try again in ${seconds} ${seconds === "1" ? "second" : "seconds"}. Nothing is lost.</p>`
+/** One text of a link's row, on a page of its own. */
+export const linkTextPage = (input: {
+  readonly link: EditableLink
+  readonly row: Row
+  readonly field: Member
+  readonly path: string
+  readonly nonce: string
+  readonly problem?: string | undefined
+  readonly typed?: string | undefined
+}): Html => {
+  const { field, link, nonce, path, problem, row, typed } = input
+  const place = linkPlace(link, path)
+  const otherWay = html`<a href="${path}?view=json">Edit it as JSON</a>.`
+  return frame(
+    field.name,
+    nonce,
+    html`${head(link, { table: link.target.table, row, field }, place)}
+<p><a href="${path}">All fields</a></p>
+${fault(problem)}
+${textView(place, row, field, { back: path, language: languageOf(row), otherWay, typed })}`
   )
+}
 
-/** The page while the database can't be reached. */
-export const linkLaterPage = (): Html =>
-  messagePage(
-    "Service unavailable",
-    html`<p class="lead">The service can't read its data right now. Your link is still valid: try again in a few seconds.</p>`
-  )
+/** What a link's row became while it was edited, beside what was typed. */
+export const linkConflictPage = (
+  link: EditableLink,
+  path: string,
+  conflict: Extract<Saved, { readonly _tag: "Conflict" }>,
+  nonce: string
+): Html => frame("This row has changed", nonce, conflictView(linkPlace(link, path), conflict))

@@ -1,5 +1,4 @@
 import { Effect, Layer, Option, Result } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServerResponse, type HttpServerRequest } from "effect/http"
 import type { Actor, Moment } from "../../domain/Actor.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
@@ -27,18 +26,10 @@ import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Links, type FoundLink } from "../links/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Tokens } from "../accounts/Tokens.ts"
-import {
-  linkCursorPage,
-  linkExpiredPage,
-  linkGonePage,
-  linkLaterPage,
-  linkLimitedPage,
-  linkPage,
-  linkRowPage
-} from "./LinkPage.ts"
+import { askedBy, failurePage } from "./LinkMessages.ts"
+import { makeLinkForms } from "./LinkForms.ts"
 import { queryPage } from "./LinkQueryPage.ts"
 import { queryRowPage } from "./LinkQueryRowPage.ts"
-import { contentSecurityPolicy } from "./Page.ts"
 import { privatePage } from "./PrivatePage.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -56,28 +47,6 @@ const actorOf = (link: FoundLink, { incarnation, now, revision }: Moment): Actor
   revision,
   incarnation
 })
-
-/** Which page of a query's rows is asked for, or which of its rows, and as what. */
-const askedBy = ({ url }: HttpServerRequest.HttpServerRequest) => {
-  const query = new URLSearchParams(url.split("?", 2)[1])
-  return {
-    cursor: query.get("cursor") ?? undefined,
-    row: query.get("row") ?? undefined,
-    view: query.get("view") === "json" ? ("json" as const) : ("table" as const)
-  }
-}
-
-/** The page of a link that shows nothing, and why. */
-const failurePage: Renderer<Problem> = ({ code, detail = "", retry_after, status }, { request }) => {
-  const path = request.url.split("?", 1)[0]!.replace(/\/download$/, "")
-  if (code === "invalid_cursor") return privatePage(linkCursorPage(path), status)
-  if (code === "row_not_found" && askedBy(request).row !== undefined) {
-    return privatePage(linkRowPage(path, detail), status)
-  }
-  if (status === 503) return privatePage(linkLaterPage(), status)
-  if (status === 429) return privatePage(linkLimitedPage(detail, String(retry_after ?? 1)), status)
-  return privatePage(code === "not_found" ? linkExpiredPage() : linkGonePage(detail), 404)
-}
 
 /** Renders failures of a link's data. What the account stores is not shown to someone who has only a link into it. */
 const renderData: Renderer<Problem> = (failure, refused) =>
@@ -113,7 +82,6 @@ export const LinkRoutes = Layer.effectDiscard(
     const contents = yield* LinkContents
     const edits = yield* LinkEdits
     const limiter = yield* RateLimiter
-    const random = yield* SecureRandom.SecureRandom
     const capacity = yield* Capacity
     const tokens = yield* Tokens
     const settings = yield* Settings
@@ -141,6 +109,8 @@ export const LinkRoutes = Layer.effectDiscard(
     const bodyText = (request: HttpServerRequest.HttpServerRequest, link: OpenedLink, limit: number) =>
       readText(request, limit, { sender: link, capacity })
 
+    const forms = yield* makeLinkForms(openedLink)
+
     yield* route({
       method: "GET",
       path: "/view/:token",
@@ -161,9 +131,7 @@ export const LinkRoutes = Layer.effectDiscard(
           const count = yield* contents.count({ actor, target: content.target })
           return privatePage(yield* inTurns(queryPage({ link, content, count, path, view, cursor })))
         }
-        const nonce = Buffer.from(yield* Effect.orDie(random.randomBytes(16))).toString("base64")
-        const page = privatePage(linkPage(link, content, { path, nonce }))
-        return HttpServerResponse.setHeader(page, "content-security-policy", contentSecurityPolicy({ nonce }))
+        return isEditable(link) ? yield* forms.show(link, content, request) : yield* linkExpired()
       }
     })
 

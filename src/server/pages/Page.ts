@@ -8,9 +8,9 @@ export interface PageContent {
   readonly description?: string
   /** The whole `<main …>…</main>` element. */
   readonly main: Html
-  /** Style sheets beside `site.css`: `["viewer.css"]`. */
+  /** Style sheets beside `site.css`: `["grid.css"]`. */
   readonly styles?: ReadonlyArray<string>
-  /** Scripts beside `site.js`: `["viewer.js"]`. */
+  /** Scripts beside `site.js`: `["grid.js"]`. */
   readonly scripts?: ReadonlyArray<string>
   /** The nonce of the page's Content-Security-Policy. Scripts find it as `nonce` of their own element. */
   readonly nonce?: string

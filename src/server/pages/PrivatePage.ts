@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { Data, Effect } from "effect"
 import { HttpServerResponse, type HttpServerRequest } from "effect/http"
 import { isCrossSite } from "../accounts/browser/FormProof.ts"
@@ -5,7 +6,7 @@ import { readForm } from "../doors/Bodies.ts"
 import type { Problem, Refusal, Renderer } from "../doors/RenderProblem.ts"
 import type { Html } from "../doors/Html.ts"
 import { crossSitePage, floodPage, unavailablePage, unreadFormPage } from "./MessagePages.ts"
-import { privatePageHeaders } from "./Page.ts"
+import { contentSecurityPolicy, privatePageHeaders } from "./Page.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -23,6 +24,12 @@ export const privatePage = (page: Html, status = 200): Response =>
  */
 export const flowPage = (page: Html, status = 200): Response =>
   HttpServerResponse.setHeader(privatePage(page, status), "cross-origin-opener-policy", "unsafe-none")
+
+/** A page with an editor, whose script makes styles: those of this one page, which has the nonce. */
+export const withEditor = (make: (nonce: string) => Response): Response => {
+  const nonce = randomBytes(16).toString("base64")
+  return HttpServerResponse.setHeader(make(nonce), "content-security-policy", contentSecurityPolicy({ nonce }))
+}
 
 /** A refusal that has its own page. */
 export class RefusalPage extends Data.TaggedError("RefusalPage")<{

@@ -1,4 +1,4 @@
-import { button, element } from "../viewer/Dom.ts"
+import { button, element } from "../Dom.ts"
 import { draftOf, dropDrafts, fillIn, keepDraft, readDraft, type Draft } from "./Drafts.ts"
 
 /** The parts of a page that has been answered to a form. */
@@ -75,8 +75,9 @@ export const sendingSafely = (form: HTMLFormElement, show: (page: Document) => v
     const { submitter } = event
     void send(() => new FormData(form, submitter))
   })
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return
+  addEventListener("keydown", (event) => {
+    if (event.key !== "s" || !(event.ctrlKey || event.metaKey) || !form.isConnected) return
+    if (!isChanged && !form.contains(event.target as Node)) return
     event.preventDefault()
     form.requestSubmit()
   })

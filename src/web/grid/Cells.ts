@@ -1,4 +1,4 @@
-import { button, element } from "../viewer/Dom.ts"
+import { button, element } from "../Dom.ts"
 
 interface Saved {
   readonly kind: string

@@ -1,4 +1,4 @@
-import { element } from "../viewer/Dom.ts"
+import { element } from "../Dom.ts"
 
 /** What a reader chose of a table's columns, by field. */
 interface Chosen {

@@ -1,4 +1,4 @@
-import { element } from "../viewer/Dom.ts"
+import { element } from "../Dom.ts"
 
 /** Selects all rows by one box, and says how many are selected. */
 export const selectingRows = (form: HTMLFormElement): void => {

@@ -3,11 +3,14 @@ import { html, type Html } from "../../doors/Html.ts"
 import { clientName } from "../ConsentPage.ts"
 import type { ChangedBy } from "../../../domain/Version.ts"
 
-/** Who made a change, as its person reads it. Names are what apps and programs call themselves. */
-export const authorHtml = ({ kind, name }: Pick<ChangedBy, "kind" | "name">): Html => {
+/**
+ * Who made a change, as its person reads it, or somebody to whom its person is `owner`. Names are what apps and programs call
+ * themselves.
+ */
+export const authorHtml = ({ kind, name }: Pick<ChangedBy, "kind" | "name">, owner = "you"): Html => {
   switch (kind) {
     case "person":
-      return html`you`
+      return html`${owner}`
     case "key":
       return html`the API key ${clientName(name)}`
     case "mcp":
@@ -18,4 +21,5 @@ export const authorHtml = ({ kind, name }: Pick<ChangedBy, "kind" | "name">): Ht
 }
 
 /** {@link authorHtml} of a stored author. */
-export const authorOf = (changedBy: JsonText): Html => authorHtml(readTree(changedBy.text, Number) as ChangedBy)
+export const authorOf = (changedBy: JsonText, owner?: string): Html =>
+  authorHtml(readTree(changedBy.text, Number) as ChangedBy, owner)

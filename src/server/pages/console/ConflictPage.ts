@@ -4,6 +4,15 @@ import { timeText, type Row } from "../../../domain/Row.ts"
 import { choices, type Choice } from "../../../domain/RowMerge.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { accountPage, proofField } from "./Frame.ts"
+import type { RowPlace } from "./RowViews.ts"
+
+/** Two versions of what was edited, and what both began with, as compact JSON. */
+interface Conflict {
+  readonly current: Row
+  readonly base: string
+  readonly mine: string
+  readonly theirs: string
+}
 
 const shown = (value: string | undefined): Html =>
   value === undefined
@@ -16,30 +25,26 @@ const choice = ({ mine, name, suggested, theirs }: Choice, index: number): Html 
   return html`<fieldset class="conflict"><legend>${shorten(name, 100)}</legend>${side("theirs", "Theirs", theirs)}${side("mine", "Yours", mine)}</fieldset>\n`
 }
 
-/** A row that somebody else changed meanwhile, field by field. Nothing that was typed is lost. */
-export const conflictPage = (input: {
-  readonly table: string
-  readonly current: Row
-  /** The fields before both edits, as compact JSON. */
-  readonly base: string
-  readonly mine: string
-  readonly proof: string
-}): Html => {
-  const { base, current, mine, proof, table } = input
-  const path = `/tables/${table}/${current.id}`
-  return accountPage({
+/** The form of a row that somebody else changed meanwhile, field by field. Nothing that was typed is lost. */
+export const conflictView = (
+  { draft, path, proof }: RowPlace,
+  { base, current, mine, theirs }: Conflict
+): Html => html`<h1>This row changed while you were editing</h1>
+<p class="lead">Nothing was saved yet. Choose for each field that differs.</p>
+<form method="post" action="${path}/_merge" data-draft="${draft}/" data-keeps="nothing">
+${proof !== undefined && proofField(proof)}<input type="hidden" name="updated_at" value="${timeText(current.updatedAt)}">
+<input type="hidden" name="base" value="${base}"><input type="hidden" name="mine" value="${mine}">
+${choices(base, mine, theirs).map(choice)}
+<div class="actions"><button class="primary" type="submit">Save</button><a class="button" href="${path}">Keep theirs</a></div>
+</form>`
+
+/** {@link conflictView} among an account's own pages. */
+export const conflictPage = (table: string, place: RowPlace, conflict: Conflict): Html =>
+  accountPage({
     title: "This row has changed",
     current: "/tables",
     width: "wide",
     styles: ["console.css", "row.css"],
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${path}">${current.id.slice(0, 8)}</a></p>
-<h1>This row changed while you were editing</h1>
-<p class="lead">Nothing was saved yet. Choose for each field that differs.</p>
-<form method="post" action="${path}/_merge" data-draft="${path}/" data-keeps="nothing">
-${proofField(proof)}<input type="hidden" name="updated_at" value="${timeText(current.updatedAt)}">
-<input type="hidden" name="base" value="${base}"><input type="hidden" name="mine" value="${mine}">
-${choices(base, mine, current.data.text).map(choice)}
-<div class="actions"><button class="primary" type="submit">Save</button><a class="button" href="${path}">Keep theirs</a></div>
-</form>`
+    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${place.path}">${conflict.current.id.slice(0, 8)}</a></p>
+${conflictView(place, conflict)}`
   })
-}

@@ -16,13 +16,16 @@ export const accountPage = (input: {
   readonly width?: "narrow" | "wide" | "full"
   readonly styles?: ReadonlyArray<string>
   readonly scripts?: ReadonlyArray<string>
+  /** Of a page with an editor, whose styles its script makes. */
+  readonly nonce?: string
 }): Html => {
-  const { current, main, scripts = [], styles = [], title, width = "narrow" } = input
+  const { current, main, nonce, scripts = [], styles = [], title, width = "narrow" } = input
   return page({
     title,
     robots: "noindex",
     isSignedIn: true,
     ...(current === undefined ? {} : { current }),
+    ...(nonce === undefined ? {} : { nonce }),
     styles: ["account.css", ...styles],
     scripts: ["console.js", ...scripts],
     main: html`<main class="${width === "full" ? "wide full" : width}">${main}</main>`

@@ -62,11 +62,13 @@ const typeSelect = ({ index, kind, name }: Line): Html =>
     ([value, label]) => html`<option value="${value}"${value === kind && " selected"}>${label}</option>`
   )}</select>`
 
+/** Whether a text is more than one line of a form has room for. */
+const isLong = (text: string): boolean => /[\n\r]/.test(text) || text.length > 80
+
 const valueControl = ({ fault, index, kind, name, shown }: Line): Html => {
   const label = html` aria-label="Value of ${name === "" ? "the new field" : name}"${fault !== undefined && html` aria-invalid="true" aria-describedby="fault-${index}"`}`
-  const isLong = shown.includes("\n") || shown.includes("\r") || shown.length > 80
   // HTML drops a line feed at the beginning of the element.
-  if (isLong || kind === "json") {
+  if (isLong(shown) || kind === "json") {
     return html`<textarea name="value_${index}" rows="${Math.min(8, Math.max(2, Math.ceil(shown.length / 60)))}"${label}>\n${shown}</textarea>`
   }
   return html`<input name="value_${index}" value="${shown}" autocomplete="off" autocapitalize="none" spellcheck="false"${label}>`
@@ -86,7 +88,7 @@ const storedLine = (line: Line, member: Member, textPath: string): Html => {
         : html`<span class="muted">Edit it as JSON</span>`
     return html`<tr><th scope="row">${name}</th><td class="muted">${kindWords(kind)}</td><td>${lineOf(value, 300)}<br>${where}<input type="hidden" name="keep_${index}" value="1"></td><td></td></tr>\n`
   }
-  return html`<tr><th scope="row"><input name="name_${index}" value="${line.name}" aria-label="Name of ${name}" autocomplete="off" autocapitalize="none" spellcheck="false"></th><td>${typeSelect(line)}</td><td>${valueControl(line)}${faultLine(line)}</td><td><label class="check"><input type="checkbox" name="remove_${index}" value="1"${line.isRemoved && " checked"}>Remove<span class="visually-hidden"> ${name}</span></label></td></tr>\n`
+  return html`<tr><th scope="row"><input name="name_${index}" value="${line.name}" aria-label="Name of ${name}" autocomplete="off" autocapitalize="none" spellcheck="false"></th><td>${typeSelect(line)}</td><td>${valueControl(line)}${faultLine(line)}${kindOf(value) === "text" && isLong(shownOf(value)) && html`<a class="small" href="${textPath}?field=${encodeURIComponent(name)}">Open in the editor</a>`}</td><td><label class="check"><input type="checkbox" name="remove_${index}" value="1"${line.isRemoved && " checked"}>Remove<span class="visually-hidden"> ${name}</span></label></td></tr>\n`
 }
 
 const freshLine = (line: Line): Html =>

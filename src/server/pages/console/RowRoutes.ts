@@ -1,36 +1,35 @@
-import { Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { Actor } from "../../../domain/Actor.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
-import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
-import { scanObject } from "../../../domain/json/ParseEnvelope.ts"
 import { RowNotFound } from "../../../domain/Problem.ts"
-import { rowText, timeOf, type Row } from "../../../domain/Row.ts"
-import { choices, keepSpelling, merged, objectOf, type Side } from "../../../domain/RowMerge.ts"
-import { checkRow } from "../../../domain/TypedRow.ts"
+import { rowText } from "../../../domain/Row.ts"
 import { Settings } from "../../config/Settings.ts"
-import { html } from "../../doors/Html.ts"
 import { attachment } from "../../links/LinkDownload.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { seeOther } from "../PrivatePage.ts"
+import { seeOther, withEditor } from "../PrivatePage.ts"
 import { conflictPage } from "./ConflictPage.ts"
-import { doneQuery } from "./Done.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { accountResponse, proofField } from "./Frame.ts"
+import { doneQuery } from "./Done.ts"
+import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { neighboursOf } from "./Neighbours.ts"
-import { readFields, valueOf } from "./RowForm.ts"
-import { rowPage, type ShownRow, type View } from "./RowPage.ts"
+import { placeIn, rowPage, type ShownRow } from "./RowPage.ts"
+import { makeRowSaves, type Saved } from "./RowSaves.ts"
+import { resultOf, viewOf } from "./RowViews.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
 import { textPage } from "./TextPage.ts"
 
 export const noSuchRow = (table: string) =>
   new RowNotFound({ detail: `${table} has no row with this id, or its versions have expired.` })
 
-const viewOf = (text: string | null): View => (text === "json" || text === "history" ? text : "fields")
+interface Place {
+  readonly table: string
+  readonly id: string
+}
 
 /** The row and table that an address names. */
 export const placeOf = Effect.gen(function* () {
@@ -64,16 +63,31 @@ export const RowRoutes = Layer.effectDiscard(
       return shown
     }, Effect.scoped)
 
-    type Changed = Omit<Parameters<typeof rowPage>[0], "shown" | "proof" | "view">
-    const show = Effect.fnUntraced(function* (
+    /** The page of a row, or of one of its texts, behind a form that was not carried out. */
+    const again = Effect.fnUntraced(function* (
       { actor, proof }: Person,
-      { id, table }: { readonly table: string; readonly id: string },
-      view: View,
-      changed: Changed = {}
+      { id, table }: Place,
+      { problem, typed, typedText, view }: Extract<Saved, { readonly _tag: "Refused" }>,
+      field: string | null
     ) {
+      if (view === "text") {
+        const found = yield* textOf(actor, table, id, field)
+        return withEditor((nonce) =>
+          accountResponse(textPage({ table, proof, nonce, problem, typed: typedText, ...found }), 400)
+        )
+      }
       const shown = yield* shownRow(actor, table, id)
-      const page = rowPage({ shown, view: shown.isDeleted ? "history" : view, proof, ...changed })
-      return accountResponse(page, changed.problem !== undefined || changed.typed !== undefined ? 400 : 200)
+      const shownView = shown.isDeleted ? "history" : view
+      return withEditor((nonce) =>
+        accountResponse(rowPage({ shown, view: shownView, proof, nonce, problem, typed, typedText }), 400)
+      )
+    })
+
+    const textOf = Effect.fnUntraced(function* (actor: Actor, table: string, id: string, field: string | null) {
+      const row = yield* live(actor, table, id)
+      const member = members(row.data).find(({ name, value }) => name === field && value[0] === '"')
+      if (member === undefined) return yield* new RowNotFound({ detail: "The row has no such text." })
+      return { row, member }
     })
 
     yield* console.page(
@@ -83,10 +97,12 @@ export const RowRoutes = Layer.effectDiscard(
         const query = new URLSearchParams(url.split("?")[1])
         const shown = yield* shownRow(person.actor, place.table, place.id)
         const view = viewOf(query.get("view"))
-        const result = resultOf(place.path, shown, query.get("done"), person.proof)
-        return accountResponse(
-          rowPage({ shown, view: shown.isDeleted ? "history" : view, proof: person.proof, result })
-        )
+        const { proof } = person
+        const result = shown.isDeleted
+          ? undefined
+          : resultOf(placeIn(place.table, place.id, proof), shown.versions[0], query.get("done"))
+        const shownView = shown.isDeleted ? "history" : view
+        return withEditor((nonce) => accountResponse(rowPage({ shown, view: shownView, proof, result, nonce })))
       })
     )
 
@@ -101,96 +117,38 @@ export const RowRoutes = Layer.effectDiscard(
       })
     )
 
-    /** What a row was when its editor was opened: as it is, or as a version has it. */
-    const baseOf = Effect.fnUntraced(function* (actor: Actor, row: Row, table: string, updatedAt: number | undefined) {
-      if (row.updatedAt === updatedAt) return row
-      const history = yield* Effect.scoped(versions.read(actor, table, row.id))
-      return history.versions.find((version) => version.row.updatedAt === updatedAt)?.row
-    })
+    const saves = yield* makeRowSaves
 
-    /** Saves an edited row, unless it was changed since: then its person chooses, field by field. */
-    const save = Effect.fnUntraced(function* (
-      { actor, proof }: Person,
-      { id, table }: { readonly table: string; readonly id: string },
-      base: Row,
-      fields: JsonText
-    ) {
-      const edit = {
-        action: "save",
-        id,
-        updatedAt: base.updatedAt,
-        fields,
-        replaces: true,
-        textField: undefined,
-        restores: false
-      } as const
-      const saved = yield* Effect.result(writes.write(actor, { table }, edit))
-      if (Result.isSuccess(saved)) return seeOther(`/tables/${table}/${id}?done=saved`)
-      const { failure } = saved
-      if (failure._tag !== "EditConflict") return yield* failure
-      const current = yield* live(actor, table, id)
-      // It was saved before, and only the response was lost.
-      if (current.data.text === fields.text) return seeOther(`/tables/${table}/${id}?done=saved`)
-      return accountResponse(
-        conflictPage({ table, current, base: base.data.text, mine: fields.text, proof }),
-        failure.status
+    /** A form that saves a row in one way. */
+    const saving = (
+      path: `/${string}`,
+      save: (typeof saves)[keyof typeof saves],
+      { bytes }: { readonly bytes: number } = size
+    ) =>
+      console.form(
+        path,
+        Effect.fnUntraced(function* (person, fields) {
+          const place = yield* placeOf
+          const row = yield* live(person.actor, place.table, place.id)
+          const saved = yield* save({ actor: person.actor, table: place.table, row }, fields)
+          switch (saved._tag) {
+            case "Stored":
+              return seeOther(`${place.path}?done=saved`)
+            case "Conflict": {
+              const shown = placeIn(place.table, place.id, person.proof)
+              return accountResponse(conflictPage(place.table, shown, saved), 409)
+            }
+            case "Refused":
+              return yield* again(person, place, saved, fields.get("field"))
+          }
+        }),
+        { bytes }
       )
-    })
 
-    const gone = "This row was changed long ago, and what you edited is no longer kept. Open it again."
-
-    yield* console.form(
-      "/tables/:table/:id",
-      Effect.fnUntraced(function* (person, fields) {
-        const place = yield* placeOf
-        const row = yield* live(person.actor, place.table, place.id)
-        const base = yield* baseOf(person.actor, row, place.table, timeOf(fields.get("updated_at") ?? ""))
-        if (base === undefined) return yield* show(person, place, "fields", { problem: gone })
-        const read = readFields(fields, members(base.data))
-        if (Result.isSuccess(read)) return yield* save(person, place, base, read.success)
-        return yield* show(person, place, "fields", {
-          problem: "The row was not saved.",
-          typed: { fields, faults: read.failure }
-        })
-      }),
-      size
-    )
-
-    yield* console.form(
-      "/tables/:table/:id/_json",
-      Effect.fnUntraced(function* (person, fields) {
-        const place = yield* placeOf
-        const typedJson = fields.get("row") ?? ""
-        const row = yield* live(person.actor, place.table, place.id)
-        const base = yield* baseOf(person.actor, row, place.table, timeOf(fields.get("updated_at") ?? ""))
-        if (base === undefined) return yield* show(person, place, "json", { problem: gone, typedJson })
-        const read = checkRow(typedJson, limits.rowBytes)
-        if (Result.isFailure(read)) return yield* show(person, place, "json", { problem: read.failure, typedJson })
-        return yield* save(person, place, base, keepSpelling(base.data, read.success))
-      }),
-      size
-    )
-
-    yield* console.form(
-      "/tables/:table/:id/_merge",
-      Effect.fnUntraced(function* (person, fields) {
-        const place = yield* placeOf
-        const row = yield* live(person.actor, place.table, place.id)
-        const base = yield* baseOf(person.actor, row, place.table, timeOf(fields.get("updated_at") ?? ""))
-        const [before, mine] = [scanObject(fields.get("base") ?? ""), scanObject(fields.get("mine") ?? "")]
-        if (base === undefined || before.issue !== undefined || mine.issue !== undefined) {
-          return yield* show(person, place, "fields", { problem: gone })
-        }
-        const sides = choices(before.value.text, mine.value.text, base.data.text).map(
-          ({ name }, index): readonly [string, Side] => [
-            name,
-            fields.get(`choice_${index}`) === "theirs" ? "theirs" : "mine"
-          ]
-        )
-        return yield* save(person, place, base, merged(mine.value.text, base.data.text, new Map(sides)))
-      }),
-      { bytes: 2 * size.bytes }
-    )
+    yield* saving("/tables/:table/:id", saves.byFields)
+    yield* saving("/tables/:table/:id/_json", saves.byJson)
+    yield* saving("/tables/:table/:id/_text", saves.byText)
+    yield* saving("/tables/:table/:id/_merge", saves.byChoices, { bytes: 2 * size.bytes })
 
     yield* console.form(
       "/tables/:table/:id/_delete",
@@ -213,47 +171,14 @@ export const RowRoutes = Layer.effectDiscard(
       })
     )
 
-    const textOf = Effect.fnUntraced(function* (actor: Actor, table: string, id: string, field: string | null) {
-      const row = yield* live(actor, table, id)
-      const member = members(row.data).find(({ name, value }) => name === field && value[0] === '"')
-      if (member === undefined) return yield* new RowNotFound({ detail: "The row has no such text." })
-      return { row, member }
-    })
-
     yield* console.page(
       "/tables/:table/:id/_text",
       Effect.fnUntraced(function* ({ actor, proof }, { url }) {
         const { id, table } = yield* placeOf
         const field = new URLSearchParams(url.split("?")[1]).get("field")
-        return accountResponse(textPage({ table, proof, ...(yield* textOf(actor, table, id, field)) }))
+        const found = yield* textOf(actor, table, id, field)
+        return withEditor((nonce) => accountResponse(textPage({ table, proof, nonce, ...found })))
       })
-    )
-
-    yield* console.form(
-      "/tables/:table/:id/_text",
-      Effect.fnUntraced(function* (person, fields) {
-        const place = yield* placeOf
-        const row = yield* live(person.actor, place.table, place.id)
-        const base = yield* baseOf(person.actor, row, place.table, timeOf(fields.get("updated_at") ?? ""))
-        const field = fields.get("field")
-        const stored = base === undefined ? [] : members(base.data)
-        const member = stored.find(({ name, value }) => name === field && value[0] === '"')
-        if (base === undefined || member === undefined) return yield* show(person, place, "fields", { problem: gone })
-        const typed = fields.get("text") ?? ""
-        const value = Result.getOrThrow(valueOf("text", typed, decodeString(member.value)))
-        const text = objectOf(stored.map((other) => (other === member ? { ...other, value } : other)))
-        return yield* save(person, place, base, keepSpelling(base.data, text))
-      }),
-      size
     )
   })
 )
-
-/** What the page says of the last form, with the way back where there is one. */
-const resultOf = (path: string, { isDeleted, versions }: ShownRow, done: string | null, proof: string) => {
-  const words = { added: "The row was added.", saved: "Saved.", restored: "Restored." }[done ?? ""]
-  const before = versions[0]
-  if (words === undefined || isDeleted) return undefined
-  if (done === "added" || before === undefined) return words
-  return html`${words} <form class="inline" method="post" action="${path}/_restore">${proofField(proof)}<input type="hidden" name="version" value="${before.version}"><button class="link" type="submit">Undo</button></form>`
-}

@@ -4,32 +4,27 @@ import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/sea
 import { Compartment, EditorState, type Extension } from "@codemirror/state"
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view"
 import { classHighlighter } from "@lezer/highlight"
-import { button, copyText, element, styleNonce } from "./Dom.ts"
-import type { Editor } from "./Editing.ts"
+import { button, copyText, element, styleNonce } from "../Dom.ts"
 import { guessLanguage, knownLanguage, loadLanguage } from "./Highlighting.ts"
 
-interface CodeEditorOptions {
-  /** What the text is, for screen readers. */
-  readonly label: string
-  readonly typed: string
-  /** As {@link knownLanguage} names it; undefined for plain text. */
-  readonly language: string | undefined
-  readonly onChange: () => void
-}
-
-/** Makes CodeMirror in a place. The text has line feeds only. */
-export const codeEditor = (place: HTMLElement, { label, language, onChange, typed }: CodeEditorOptions) => {
+/** Makes CodeMirror in a place, for what is in a text area; the text area has what is typed. */
+const codeEditor = (place: HTMLElement, area: HTMLTextAreaElement, language: string | undefined) => {
   const isProse = language === undefined || language === "markdown"
   const highlighting = new Compartment()
+  const label = area.labels[0]?.textContent ?? ""
   const view = new EditorView({
     parent: place,
     state: EditorState.create({
-      doc: typed,
+      doc: area.value,
       extensions: [
         EditorView.cspNonce.of(styleNonce()),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: String(isProse), tabindex: "0" }),
-        EditorView.updateListener.of(({ docChanged }) => docChanged && onChange()),
+        EditorView.updateListener.of(({ docChanged }) => {
+          if (!docChanged) return
+          area.value = view.state.doc.toString()
+          area.dispatchEvent(new Event("input", { bubbles: true }))
+        }),
         isProse ? [] : [lineNumbers(), bracketMatching()],
         highlightSpecialChars(),
         history(),
@@ -45,44 +40,25 @@ export const codeEditor = (place: HTMLElement, { label, language, onChange, type
   const highlight = (extension: Extension) => view.dispatch({ effects: highlighting.reconfigure(extension) })
   // The text can be edited without colours, so a language that doesn't load is no failure.
   if (language !== undefined) void loadLanguage(language).then(highlight, () => undefined)
-  return {
-    typed: () => view.state.doc.toString(),
-    // One change, so that undoing brings back the text before it.
-    show: (next: string) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
-    focus: () => view.focus()
-  }
 }
 
-export interface TextEditorOptions {
-  readonly field: string
-  /** The text with line feeds only. */
-  readonly typed: string
-  /** The language that the stored row names. */
-  readonly language: string | null
-  readonly onChange: () => void
-}
-
-/** An editor for a text in any language, with a preview beside it where that is Markdown. */
-export const textEditor = ({ field, language, onChange, typed }: TextEditorOptions): Editor => {
-  const name = knownLanguage(language) ?? knownLanguage(guessLanguage(field, typed))
+/** Puts an editor in the place of a text area, with a preview beside it where the text is Markdown. */
+export const editing = (area: HTMLTextAreaElement): void => {
+  const { editor, field = "" } = area.dataset
+  const language = knownLanguage(editor) ?? knownLanguage(guessLanguage(field, area.value))
   const place = element("div", { class: "text-place" })
-  let changed = onChange
-  const code = codeEditor(place, {
-    label: `The text of ${field}`,
-    typed,
-    language: name,
-    onChange: () => changed()
-  })
-  const copy = button("Copy", (pressed) => void copyText(pressed, code.typed()), { class: "copy-all" })
-  const kind = element("span", { class: "muted small" }, name ?? "plain text")
-  const bar = element("div", { class: "mode-tabs" }, kind, copy)
+  const copy = button("Copy", (pressed) => void copyText(pressed, area.value), { class: "copy-all" })
+  const kind = element("span", { class: "muted small" }, language ?? "plain text")
+  const bar = element("div", { class: "editor-bar" }, kind, copy)
   const root = element("div", { class: "text-editor" }, bar, place)
-  if (name === "markdown") changed = withPreview(root, bar, code.typed, onChange)
-  return { root, ...code }
+  area.before(root)
+  area.hidden = true
+  codeEditor(place, area, language)
+  if (language === "markdown") addPreview(root, bar, area)
 }
 
-/** Adds the preview and, for narrow screens, the buttons that switch to it. Returns what to do on each change. */
-const withPreview = (root: HTMLElement, bar: HTMLElement, text: () => string, onChange: () => void): (() => void) => {
+/** Adds the preview and, for narrow screens, the buttons that switch to it. */
+const addPreview = (root: HTMLElement, bar: HTMLElement, area: HTMLTextAreaElement): void => {
   const preview = element("div", { class: "preview", role: "region", "aria-label": "Preview", tabindex: "0" })
   const choose = (shown: "write" | "preview") => {
     root.dataset["shown"] = shown
@@ -98,12 +74,11 @@ const withPreview = (root: HTMLElement, bar: HTMLElement, text: () => string, on
   let timer = 0
   const render = async () => {
     const { renderMarkdown } = await import("./MarkdownPreview.ts")
-    preview.innerHTML = renderMarkdown(text())
+    preview.innerHTML = renderMarkdown(area.value)
   }
   void render()
-  return () => {
-    onChange()
+  area.addEventListener("input", () => {
     clearTimeout(timer)
     timer = setTimeout(() => void render(), 120)
-  }
+  })
 }

@@ -3,7 +3,6 @@ import { Result } from "effect"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
 import { checkRow } from "../../src/domain/TypedRow.ts"
 import { keepSpelling } from "../../src/domain/RowMerge.ts"
-import { ownFields, saveBody } from "../../src/web/viewer/RowText.ts"
 
 const json = (text: string): JsonText => JsonText.trusted(text)
 const fault = (typed: string, limit = 65_536): string => Result.getOrThrow(Result.flip(checkRow(typed, limit)))
@@ -22,23 +21,6 @@ describe("saving a row", () => {
 
   it("takes a number that is spelled anew for a change", () => {
     assert.strictEqual(keepSpelling(json('{"a":1.0}'), json('{"a":1.00}')).text, '{"a":1.00}')
-  })
-
-  it("sends only the changed fields where that is enough", () => {
-    const stored = json('{"a":1,"b":2}')
-    assert.strictEqual(saveBody("T", stored, json('{"a":1,"b":3,"c":4}')), '{"updated_at":"T","patch":{"b":3,"c":4}}')
-  })
-
-  it("sends the whole row when fields went away or changed places", () => {
-    const stored = json('{"a":1,"b":2}')
-    for (const edited of ['{"b":2}', '{"b":2,"a":1}', '{"c":0,"a":1,"b":2}']) {
-      assert.strictEqual(saveBody("T", stored, json(edited)), `{"updated_at":"T","row":${edited}}`)
-    }
-  })
-
-  it("never sends the fields that the service sets", () => {
-    const row = '{"id":"i","created_at":"c","updated_at":"u","a":1,"own_id":2}'
-    assert.strictEqual(ownFields(row).text, '{"a":1,"own_id":2}')
   })
 })
 

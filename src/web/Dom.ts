@@ -1,6 +1,3 @@
-import { indented } from "../../domain/json/Members.ts"
-import { stringOf } from "../../domain/TypedRow.ts"
-
 type Attributes = Readonly<Record<string, string | boolean | undefined>>
 
 /** Makes an element. Children are nodes or plain text, so that nothing stored can become markup. */
@@ -28,13 +25,6 @@ export const button = (
   return made
 }
 
-/** A file that the browser saves, made of text that is on the page. */
-export const saveFile = (name: string, text: string, type: string): void => {
-  const address = URL.createObjectURL(new Blob([text], { type }))
-  element("a", { href: address, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
-}
-
 /** Copies a text and says on the button how that went. */
 export const copyText = async (button: HTMLButtonElement, text: string): Promise<void> => {
   const label = (button.dataset["label"] ??= button.textContent)
@@ -44,13 +34,6 @@ export const copyText = async (button: HTMLButtonElement, text: string): Promise
   )
   button.textContent = copied ? "Copied" : "Copying is blocked here"
   setTimeout(() => (button.textContent = label), 2000)
-}
-
-/** A JSON text for reading: strings without quotes and escapes, everything else indented; a gap where there is none. */
-export const valueView = (text: string | undefined, none: string): HTMLElement => {
-  if (text === undefined) return element("em", { class: "muted" }, none)
-  if (text === '""') return element("em", { class: "muted" }, "empty text")
-  return element("pre", { class: "value" }, stringOf(text) ?? indented(text))
 }
 
 /** The nonce with which the page's Content-Security-Policy allows style elements that scripts make. */

@@ -1,0 +1,199 @@
+import { Effect, Option, Result, type Scope } from "effect"
+import { HttpRouter, type HttpServerRequest } from "effect/http"
+import { print } from "../../domain/json/JsonText.ts"
+import { FieldNotFound, FieldNotText } from "../../domain/Problem.ts"
+import { Capacity } from "../capacity/Capacity.ts"
+import { Settings } from "../config/Settings.ts"
+import { readForm } from "../doors/Bodies.ts"
+import type { Problem, Renderer } from "../doors/RenderProblem.ts"
+import { route } from "../doors/Routes.ts"
+import { isCrossSite } from "../accounts/browser/FormProof.ts"
+import type { RequestClass } from "../keys/Admission.ts"
+import {
+  contentOf,
+  fieldOf,
+  linkExpired,
+  rowDeleted,
+  type EditableContent,
+  type OpenedLink
+} from "../links/LinkContent.ts"
+import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
+import { Rows } from "../tables/Rows.ts"
+import { Versions } from "../versions/Versions.ts"
+import { makeRowSaves, type Saved } from "./console/RowSaves.ts"
+import { resultOf, viewOf, type View } from "./console/RowViews.ts"
+import { rowFormBytes } from "./console/TablesRoutes.ts"
+import { failurePage } from "./LinkMessages.ts"
+import { linkConflictPage, linkPage, linkPlace, linkTextPage, type EditableLink } from "./LinkPage.ts"
+import { crossSitePage } from "./MessagePages.ts"
+import { pageRenderer, privatePage, RefusalPage, refusalPage, seeOther, withEditor } from "./PrivatePage.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Refused = Extract<Saved, { readonly _tag: "Refused" }>
+
+/** Opens the link of an address, once a request of its class was spent. */
+type Open = (
+  side: "viewer",
+  spends: RequestClass
+) => Effect.Effect<OpenedLink, Problem, HttpRouter.RouteContext | HttpServerRequest.HttpServerRequest>
+
+const queryOf = ({ url }: Request) => new URLSearchParams(url.split("?", 2)[1])
+
+/** Forms that can't be read say so; else a form fails as the link's page does. */
+const renderForm: Renderer<Problem | RefusalPage> = (failure, refused) =>
+  failure instanceof RefusalPage || [400, 408, 413, 415].includes(failure.status)
+    ? pageRenderer(refused.request.url)(failure, refused)
+    : failurePage(failure, refused)
+
+const pathOf = Effect.map(HttpRouter.params, ({ token }) => `/view/${token}`)
+
+/**
+ * The forms of a link's row or text, and the pages that they are on. A form needs no proof of its own: its address has the
+ * link's token, which no other site knows.
+ */
+export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
+  const rows = yield* Rows
+  const versions = yield* Versions
+  const edits = yield* LinkEdits
+  const capacity = yield* Capacity
+  const saves = yield* makeRowSaves
+  const { limits } = yield* Settings
+  const bytes = rowFormBytes(limits)
+
+  type Said = Pick<Parameters<typeof linkPage>[0], "result" | "problem" | "typed" | "typedText">
+  const pageOf = Effect.fnUntraced(function* (
+    link: EditableLink,
+    content: EditableContent,
+    view: View,
+    { done = null, ...said }: Said & { readonly done?: string | null } = {}
+  ) {
+    const path = yield* pathOf
+    const needsVersions = view === "history" || done !== null
+    const history = needsVersions ? yield* versions.read(link.actor, content.table, content.row.id) : { versions: [] }
+    const result = resultOf(linkPlace(link, path), history.versions[0], done)
+    const status = said.problem === undefined ? 200 : 400
+    return withEditor((nonce) =>
+      privatePage(linkPage({ link, content, path, view, nonce, result, ...history, ...said }), status)
+    )
+  }, Effect.scoped)
+
+  /** The page of a link to a row or a text, as its address asks for it. */
+  const show = (link: EditableLink, content: EditableContent, request: Request) => {
+    const query = queryOf(request)
+    return pageOf(link, content, viewOf(query.get("view")), { done: query.get("done") })
+  }
+
+  const editable = Effect.fnUntraced(function* (spends: RequestClass) {
+    const link = yield* open("viewer", spends)
+    return isEditable(link) ? link : yield* linkExpired()
+  })
+
+  const rowOf = Effect.fnUntraced(function* ({ actor, target }: EditableLink) {
+    const row = yield* rows.find(actor, target.table, target.id)
+    return Option.isSome(row) ? row.value : yield* rowDeleted()
+  })
+
+  const textPageOf = Effect.fnUntraced(function* (
+    link: EditableLink,
+    name: string,
+    { problem, typedText }: Pick<Said, "problem" | "typedText"> = {}
+  ) {
+    const row = yield* rowOf(link)
+    const field = link.target.kind === "row" ? fieldOf(row, name) : undefined
+    if (field === undefined) return yield* new FieldNotFound({ detail: "The row has no such field." })
+    if (field.value[0] !== '"') return yield* new FieldNotText({ detail: "The field is not text." })
+    const path = yield* pathOf
+    const status = problem === undefined ? 200 : 400
+    return withEditor((nonce) =>
+      privatePage(linkTextPage({ link, row, field, path, nonce, problem, typed: typedText }), status)
+    )
+  })
+
+  yield* route({
+    method: "GET",
+    path: "/view/:token/_text",
+    render: failurePage,
+    *handle(request) {
+      return yield* textPageOf(yield* editable("read"), queryOf(request).get("field") ?? "")
+    }
+  })
+
+  /** The page of a form that was not carried out, with what was typed. */
+  const again = Effect.fnUntraced(function* (link: EditableLink, refused: Refused, field: string | null) {
+    const { problem, typed, typedText, view } = refused
+    if (view === "text" && link.target.kind === "row")
+      return yield* textPageOf(link, field ?? "", { problem, typedText })
+    const content = yield* Effect.fromResult(contentOf(link.target, yield* rowOf(link)))
+    return yield* pageOf(link, content, view === "text" ? "fields" : view, { problem, typed, typedText })
+  })
+
+  type Act = (
+    link: EditableLink,
+    fields: URLSearchParams,
+    path: string
+  ) => Effect.Effect<
+    ReturnType<typeof privatePage>,
+    Problem,
+    HttpRouter.RouteContext | HttpServerRequest.HttpServerRequest | Scope.Scope
+  >
+  const form = (suffix: "" | `/_${string}`, most: number, act: Act) =>
+    route({
+      method: "POST",
+      path: `/view/:token${suffix}`,
+      render: renderForm,
+      *handle(request) {
+        if (isCrossSite(request)) return yield* refusalPage({ code: "invalid_request", status: 403 }, crossSitePage())
+        const link = yield* editable("write")
+        const fields = yield* readForm(request, most, { sender: link, capacity })
+        return yield* act(link, fields, yield* pathOf)
+      }
+    })
+
+  /** A form that saves a row in one way; those of a whole row are not there for one text of it. */
+  const saving = (
+    suffix: "" | `/_${string}`,
+    most: number,
+    save: (typeof saves)[keyof typeof saves],
+    ofTexts: boolean
+  ) =>
+    form(
+      suffix,
+      most,
+      Effect.fnUntraced(function* (link, fields, path) {
+        const { actor, target } = link
+        if (target.kind === "text" && !ofTexts) return yield* linkExpired()
+        const textField = target.kind === "text" ? target.field : undefined
+        const saved = yield* save({ actor, table: target.table, row: yield* rowOf(link), textField }, fields)
+        switch (saved._tag) {
+          case "Stored":
+            return seeOther(`${path}?done=saved`)
+          case "Conflict":
+            return withEditor((nonce) => privatePage(linkConflictPage(link, path, saved, nonce), 409))
+          case "Refused":
+            return yield* again(link, saved, fields.get("field"))
+        }
+      })
+    )
+
+  yield* saving("", bytes, saves.byFields, false)
+  yield* saving("/_json", bytes, saves.byJson, false)
+  yield* saving("/_text", bytes, saves.byText, true)
+  yield* saving("/_merge", 2 * bytes, saves.byChoices, true)
+
+  yield* form(
+    "/_restore",
+    limits.authRequestBytes,
+    Effect.fnUntraced(function* (link, fields, path) {
+      const version = Number(/^\d{1,9}$/.exec(fields.get("version") ?? "")?.[0] ?? 0)
+      const restored = yield* Effect.result(edits.restore(link, print({ version })))
+      if (Result.isSuccess(restored)) return seeOther(`${path}?done=restored`)
+      const { failure } = restored
+      if (failure._tag !== "VersionNotFound" && failure.status !== 413) return yield* failure
+      const content = yield* Effect.fromResult(contentOf(link.target, yield* rowOf(link)))
+      const problem = failure._tag === "VersionNotFound" ? failure.detail : "The account has no room for this."
+      return yield* pageOf(link, content, "history", { problem: problem ?? "Nothing was restored." })
+    })
+  )
+
+  return { show }
+})

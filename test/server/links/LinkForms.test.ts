@@ -1,0 +1,96 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { serviceLayer } from "../../support/TestService.ts"
+import { wire } from "../wire/Wire.ts"
+import { makeLinks, versionCount, withRow } from "./LinkCalls.ts"
+
+const form = (path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
+  wire("POST", path, {
+    body: String(new URLSearchParams(fields)),
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      "sec-fetch-site": "same-origin",
+      // What browsers send from a page that tells no address.
+      origin: "null",
+      ...headers
+    }
+  })
+
+const rowOf = Effect.fnUntraced(function* (key: string) {
+  return /"updated_at":"[^"]*",(.*?)\}\]/s.exec((yield* wire("GET", "/v1/notes", { key })).text)?.[1]
+})
+
+layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("The forms of a link", (it) => {
+  it.effect("P31 to a text touch nothing but the text, whatever they send", () =>
+    Effect.gen(function* () {
+      const { key, textLinks, updated_at } = yield* withRow('{"t":"a","other":"secret"}')
+      const { view } = yield* textLinks("t")
+      for (const path of ["", "?view=json", "?view=history", "/_text?field=other"]) {
+        assert.notInclude((yield* wire("GET", view + path)).text, "secret")
+      }
+      const whole = { updated_at, row: '{"t":"x","other":"x"}', name_0: "t", type_0: "text", value_0: "x" }
+      for (const path of ["", "/_json"]) assert.strictEqual((yield* form(view + path, whole)).status, 404)
+      assert.strictEqual((yield* form(`${view}/_text`, { updated_at, field: "other", text: "b" })).status, 303)
+      assert.strictEqual(yield* rowOf(key), '"t":"b","other":"secret"')
+      for (const mine of ['{"other":"x"}', '{"t":1}', '{"t":"c","other":"x"}']) {
+        yield* form(`${view}/_merge`, { updated_at, base: '{"t":"b"}', mine, choice_0: "mine", choice_1: "mine" })
+      }
+      const current = /name="updated_at" value="([^"]*)"/.exec((yield* wire("GET", view)).text)![1]!
+      for (const [mine, text] of [
+        ['{"other":"x"}', "b"],
+        ['{"t":1}', "b"],
+        ['{"t":"c","other":"x"}', "c"]
+      ] as const) {
+        const fields = { updated_at: current, base: '{"t":"b"}', mine, choice_0: "mine", choice_1: "mine" }
+        yield* form(`${view}/_merge`, fields)
+        assert.strictEqual(yield* rowOf(key), `"t":"${text}","other":"secret"`)
+      }
+      yield* form(`${view}/_restore`, { version: "1" })
+      assert.strictEqual(yield* rowOf(key), '"t":"a","other":"secret"')
+    })
+  )
+
+  it.effect("change nothing from another site's page, with a query's or a download's token, or after its end", () =>
+    Effect.gen(function* () {
+      const { id, key, links, updated_at } = yield* withRow('{"n":1}')
+      const query = yield* makeLinks(key, "query", { table: "notes" })
+      const edit = { updated_at, row: '{"n":2}', version: "1", base: '{"n":1}', mine: '{"n":2}', text: "x", field: "n" }
+      for (const path of ["", "/_json", "/_text", "/_merge", "/_restore"]) {
+        const foreign = yield* form(links.view + path, edit, { "sec-fetch-site": "cross-site" })
+        assert.strictEqual(foreign.status, 403, path)
+        assert.include(foreign.text, "Another site sent this form")
+        assert.strictEqual((yield* form(query.view + path, edit)).status, 404, path)
+        const asViewer = links.download.replace("/download/", "/view/")
+        assert.strictEqual((yield* form(asViewer + path, edit)).status, 404, path)
+      }
+      assert.strictEqual(yield* versionCount(key, id), 0)
+      yield* wire("DELETE", "/v1/notes", { key, body: `{"filter":{"id":"${id}"}}` })
+      const gone = yield* form(`${links.view}/_json`, edit)
+      assert.strictEqual(gone.status, 404)
+      assert.include(gone.text, "The row was deleted.")
+      assert.strictEqual((yield* form(`${links.view}/_restore`, edit)).status, 404)
+    })
+  )
+
+  it.effect("say on the page what is wrong with what was typed, and keep it", () =>
+    Effect.gen(function* () {
+      const { id, key, links, textLinks, updated_at } = yield* withRow('{"n":1,"t":"a"}')
+      const json = yield* form(`${links.view}/_json`, { updated_at, row: '{"n":1,}' })
+      assert.strictEqual(json.status, 400)
+      assert.include(json.text, 'role="alert"')
+      assert.include(json.text, "{&quot;n&quot;:1,}</textarea>")
+      const long = "x".repeat(65_600)
+      for (const view of [links.view, (yield* textLinks("t")).view]) {
+        const text = yield* form(`${view}/_text`, { updated_at, field: "t", text: long })
+        assert.strictEqual(text.status, 400)
+        assert.include(text.text, `${long}</textarea>`)
+      }
+      const unknown = yield* form(`${links.view}/_restore`, { version: "7" })
+      assert.strictEqual(unknown.status, 400)
+      assert.include(unknown.text, "This version does not exist")
+      const broken = yield* wire("POST", links.view, { body: "{}" })
+      assert.strictEqual(broken.status, 415)
+      assert.strictEqual(yield* versionCount(key, id), 0)
+    })
+  )
+})
