@@ -48,7 +48,11 @@ export const documentParts = {
     )
   ],
   selfHosting: [
-    guide("deployment", "Deployment", "How to run Agent Memory for others: proxy, systemd, upgrade."),
+    guide(
+      "deployment",
+      "Deployment",
+      "How to run Agent Memory for others: install it, put a proxy in front, upgrade it."
+    ),
     guide(
       "operations",
       "Operations",
