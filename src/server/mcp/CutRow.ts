@@ -10,10 +10,10 @@ const shortBytes = 1000
 /** What the end of a text that is cut says, at most. */
 const endBytes = 80
 
-/** A row that was too long for an answer, and which of its fields were cut or left out. */
+/** A row that was too long for an answer, and a sentence on which of its fields were cut or left out. */
 export interface CutRow {
   readonly text: string
-  readonly note: string
+  readonly said: string
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" })
@@ -51,12 +51,12 @@ const list = (names: ReadonlyArray<string>): string => {
   return others === 0 ? shown.join(", ") : `${shown.join(", ")} and ${plural(others, "other")}`
 }
 
-const noteOf = (id: string, cut: ReadonlyArray<string>, left: ReadonlyArray<string>): string => {
+const sentenceOf = (id: string, cut: ReadonlyArray<string>, left: ReadonlyArray<string>): string => {
   const parts = [
     ...(cut.length === 0 ? [] : [`${list(cut)} cut`]),
     ...(left.length === 0 ? [] : [`${list(left)} left out`])
   ]
-  return `The row ${id} is too long: ${parts.join(", ")}. Name a field in fields to read more of it, or give the person the link; to change a long text, send edits.`
+  return `The row ${id} is too long: ${parts.join(", ")}.`
 }
 
 /**
@@ -90,5 +90,5 @@ export const cutRow = (row: string, mostBytes: number): CutRow | undefined => {
   const shown = all.filter((member) => kept.has(member))
   const leftOut = all.filter((member) => !kept.has(member)).map(({ name }) => name)
   const text = shown.map((member) => `${member.rawName}:${kept.get(member)!}`).join()
-  return { text: `{${text}}`, note: noteOf(decodeString(all[0]!.value), cut, leftOut) }
+  return { text: `{${text}}`, said: sentenceOf(decodeString(all[0]!.value), cut, leftOut) }
 }

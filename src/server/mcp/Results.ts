@@ -10,8 +10,11 @@ import type { WriteResult } from "../tables/engine/Evaluation.ts"
 import { requiredFilter } from "../tables/operations/OperationKind.ts"
 import { chosenBy, type SentDelete } from "../tables/operations/DeleteRows.ts"
 
-/** How many tokens of rows, versions or results one answer holds; the first row is always whole. */
+/** How many tokens of rows, versions or results one answer holds. Of those that a write gives back the first is always whole. */
 export const tokenBudget = 10_000
+
+/** In bytes: a row that is read and longer is cut. */
+export const rowBytes = 2 * tokenBudget
 
 /** At least as many tokens as a text is to any model: rare characters and random digits are about one for two bytes. */
 const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / 2)

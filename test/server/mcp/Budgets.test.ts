@@ -137,6 +137,38 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       })
   )
 
+  it.effect("42 of versions cut the first one's long text and say so, and restore brings it back whole", () =>
+    Effect.gen(function* () {
+      const { token } = yield* newConnection()
+      const text = "é".repeat(29_000)
+      yield* done(token, "add", { table: "t", row: { g: "kept", text } })
+      const { id } = (yield* query(token, { table: "t", fields: ["g"] })).rows[0] as unknown as { id: string }
+      yield* done(token, "update_row", { table: "t", id, patch: { text: "" } })
+      const archived = yield* done(token, "versions", { table: "t", id })
+      yield* done(token, "delete", { table: "t", filter: { id } })
+      yield* done(token, "restore", { table: "t", id, version: 1 })
+      yield* done(token, "delete", { table: "t", filter: { id } })
+      const deleted = yield* done(token, "versions", { table: "t", deleted: true })
+      for (const [version, found] of [
+        [1, archived],
+        [3, deleted]
+      ] as const) {
+        const first = (found["versions"] as ReadonlyArray<{ version: number; row: { g: string; text: string } }>)[0]!
+        assert.strictEqual(first.version, version)
+        assert.strictEqual(first.row.g, "kept")
+        assert.match(first.row.text, /^é+… \[cut: [\d,]+ of 29,000 characters\]$/)
+        assert.isBelow(Buffer.byteLength(JSON.stringify(found)), 22_000)
+        assert.match(
+          String(found["note"]),
+          new RegExp(`^Version ${version}: The row .* is too long: "text" cut\\. restore brings it back whole\\.$`)
+        )
+      }
+      yield* done(token, "restore", { table: "t", id, version: 3 })
+      const { rows } = yield* query(token, { table: "t", fields: ["text"] })
+      assert.deepInclude(rows[0] as object, { text })
+    })
+  )
+
   it.effect("42 of query have a link for a text of more than 4,000 characters, and when they are asked for it", () =>
     Effect.gen(function* () {
       const { token } = yield* newConnection()

@@ -3,14 +3,16 @@ import type { Actor } from "../../../domain/Actor.ts"
 import { changePlaceOf, changeText, cursorAfterChange } from "../../../domain/Change.ts"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
 import { invalid } from "../../../domain/Problem.ts"
-import { currentText, cursorAfterDeleted, deletedPlaceOf, versionText } from "../../../domain/Version.ts"
+import { currentText, cursorAfterDeleted, deletedPlaceOf, versionText, type Version } from "../../../domain/Version.ts"
+import { rowText } from "../../../domain/Row.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 import { Changes } from "../../changes/Changes.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { withinBudget, written } from "../Results.ts"
+import { cutRow } from "../CutRow.ts"
+import { rowBytes, withinBudget, written } from "../Results.ts"
 import { receipt } from "../Receipts.ts"
 import { changesAnew, reads, targetOf, tool } from "../Tool.ts"
 import * as E from "../EditFields.ts"
@@ -19,15 +21,27 @@ import * as F from "../ToolFields.ts"
 const more = (cursor: string | undefined) =>
   cursor === undefined ? '"has_more":false' : `"has_more":true,"next_cursor":"${cursor}"`
 
+/** As many versions as one answer holds, of which the first is cut where it is too long, and what is to be said of that. */
+const shownVersions = (versions: ReadonlyArray<Version>) => {
+  const [first, ...others] = versions
+  if (first === undefined) return { shown: [], said: undefined }
+  const text = versionText(first)
+  const row = rowText(first.row).text
+  const cut = cutRow(row, rowBytes)
+  const begun = cut === undefined ? text : `${text.slice(0, -1 - row.length)}${cut.text}}`
+  const said = cut && `Version ${first.version}: ${cut.said} restore brings it back whole.`
+  return { shown: withinBudget([begun, ...others.map(versionText)]), said }
+}
+
 /** The last change of the row with an id, and its versions. */
 const ofRow = Effect.fnUntraced(function* (actor: Actor, table: string, id: string) {
   const versions = yield* Versions
   const found = yield* versions.read(actor, table, id)
   const live = found.current === undefined ? "" : `,"current":${currentText(found.current)}`
   if (found.versions.length > 0) {
-    const shown = withinBudget(found.versions.map(versionText))
+    const { said, shown } = shownVersions(found.versions)
     const hasMore = shown.length < found.versions.length
-    return JsonText.trusted(`{"versions":[${shown.join()}],"has_more":${hasMore}${live}}`)
+    return JsonText.trusted(`{"versions":[${shown.join()}],"has_more":${hasMore}${live}${noteMember(said)}}`)
   }
   const note =
     found.current === undefined
@@ -50,11 +64,12 @@ const ofDeleted = Effect.fnUntraced(function* (actor: Actor, table: string, curs
   if (cursor !== undefined && after === undefined) return yield* badCursor
   const versions = yield* Versions
   const found = yield* versions.readDeleted(actor, table, { limit: defaultQueryLimit, after })
-  const shown = withinBudget(found.versions.map(versionText))
+  const { said, shown } = shownVersions(found.versions)
   const last = found.versions[shown.length - 1]
   const isCut = found.hasMore || shown.length < found.versions.length
   const next = isCut && last !== undefined ? cursorAfterDeleted(last) : undefined
-  return JsonText.trusted(`{"versions":[${shown.join()}],${more(next)}${yield* noteOfTable(actor, table, shown)}}`)
+  const note = said === undefined ? yield* noteOfTable(actor, table, shown) : noteMember(said)
+  return JsonText.trusted(`{"versions":[${shown.join()}],${more(next)}${note}}`)
 })
 
 /** The changes of a table, newest first. */

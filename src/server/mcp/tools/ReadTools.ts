@@ -15,7 +15,7 @@ import { Links } from "../../links/Links.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { cutRow } from "../CutRow.ts"
-import { tokenBudget, withinBudget } from "../Results.ts"
+import { rowBytes, tokenBudget, withinBudget } from "../Results.ts"
 import { reads, tool } from "../Tool.ts"
 import * as F from "../ToolFields.ts"
 
@@ -23,8 +23,7 @@ import * as F from "../ToolFields.ts"
 const mostRows = 160
 const mostChosen = 450
 
-/** In bytes: a row that is longer is cut. The fields that a call names may be longer. */
-const rowBytes = 2 * tokenBudget
+/** In bytes: of a row, the fields that a call names may have more than a whole row. */
 const chosenBytes = 60_000
 
 /** From how many characters on a text is better read on a page of its own. */
@@ -36,6 +35,8 @@ const isLong = (string: string): boolean => string.length > longText && decodeSt
 const hasLongText = ({ data }: Row): boolean =>
   data.text.length > longText && members(data).some(({ value }) => value[0] === '"' && isLong(value))
 
+const readCut =
+  "Name a field in fields to read more of it, or give the person the link; to change a long text, send edits."
 const readOn = "for more, call query again with cursor set to next_cursor"
 const readLess = "; with fields, more rows fit"
 
@@ -96,7 +97,7 @@ export const query = tool({
     const reading = hasMore ? `${place}; ${way}` : undefined
     const finding =
       after === undefined ? yield* rows.notes.ofPage({ table, filter, sort, selection }, actor, found.rows) : undefined
-    const said = [reading, cut?.note, finding].filter((one) => one !== undefined)
+    const said = [reading, cut && `${cut.said} ${readCut}`, finding].filter((one) => one !== undefined)
     const note = noteMember(said.join(" ") || undefined)
     const cursors = next === undefined ? "" : `,"next_cursor":"${next}"`
     const body = `{"rows":[${shown.join()}],"has_more":${hasMore},"matched":${matched}${cursors}${note}`
