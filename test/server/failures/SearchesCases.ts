@@ -54,8 +54,11 @@ const batch = (filter: object): string => {
   return JSON.stringify({ operations: Array.from({ length: 100 }, () => never) })
 }
 
-/** Searches full tables of some kinds, beside the requests of another account. */
-export const stallNobody = (names: ReadonlyArray<keyof typeof tables>): void =>
+/** Searches full tables of some kinds, beside the requests of another account, until `isOver`. */
+export const stallNobody = (
+  names: ReadonlyArray<keyof typeof tables>,
+  isOver: Effect.Effect<boolean> = Effect.succeed(false)
+): void =>
   layer(Layer.provideMerge(BoundedService.thriftyLayer, serviceLayer()), {
     excludeTestServices: true,
     timeout: "120 seconds"
@@ -66,6 +69,7 @@ export const stallNobody = (names: ReadonlyArray<keyof typeof tables>): void =>
         `stalls nobody and takes little memory: ${name}`,
         () =>
           Effect.gen(function* () {
+            if (yield* isOver) return
             const service = yield* BoundedService
             const [full, small] = [yield* connectedAccount, yield* connectedAccount]
             const send = (account: Account, path: string, body?: string) =>
