@@ -55,8 +55,10 @@ function addressOf(file, href) {
 function render(file, markdown) {
   const markdownIt = new MarkdownIt({ html: false })
   const tokens = markdownIt.parse(markdown, {})
-  /** @type {Array<{ id: string, title: string, text: string }>} */
+  /** @type {Array<{ id: string, title: string, text: string, isPart: boolean }>} */
   const sections = []
+  /** @type {Map<string, number>} */
+  const repeats = new Map()
   /** @type {Array<string>} */
   let columns = []
   let column = 0
@@ -65,8 +67,13 @@ function render(file, markdown) {
     if (token === undefined) continue
     const inner = tokens[index + 1]?.content ?? ""
     if (type === "heading_open" && tag !== "h1") {
-      token.attrSet("id", idOf(inner))
-      sections.push({ id: idOf(inner), title: inner, text: "" })
+      // Releases have the same headings.
+      const plain = idOf(inner)
+      const repeat = repeats.get(plain) ?? 0
+      repeats.set(plain, repeat + 1)
+      const id = repeat === 0 ? plain : `${plain}-${repeat}`
+      token.attrSet("id", id)
+      sections.push({ id, title: inner, text: "", isPart: tag === "h2" })
     }
     for (const child of token.children ?? []) {
       if (child.type === "link_open") child.attrSet("href", addressOf(file, child.attrGet("href") ?? ""))

@@ -61,7 +61,10 @@ const places = ["./assets/", "../../../dist/assets/"].map((path) => fileURLToPat
 
 const Document = Schema.Struct({
   html: Schema.String,
-  sections: Schema.Array(Schema.Struct({ id: Schema.String, title: Schema.String, text: Schema.String }))
+  /** What is under each heading; parts have those of the highest level. */
+  sections: Schema.Array(
+    Schema.Struct({ id: Schema.String, title: Schema.String, text: Schema.String, isPart: Schema.Boolean })
+  )
 })
 
 const Documents = Schema.Record(Schema.String, Document)

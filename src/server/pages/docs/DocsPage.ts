@@ -18,12 +18,12 @@ const entry = (path: string, name: string, current: string, inner: Html | false 
 const part = (name: string, entries: ReadonlyArray<Html>): Html =>
   html`<li class="docs-part"><span>${name}</span><ul>${entries}</ul></li>`
 
-/** The links to documents; the one that is shown has its sections below it. */
+/** The links to documents; the one that is shown has its parts below it. */
 const documentLinks = (pages: typeof documentPages, current: string): ReadonlyArray<Html> =>
   pages.map(({ label, name, title }) => {
     const path = `/docs/${name}`
-    const sections = path === current ? documentOf(name).sections : []
-    const inner = sections.map(({ id, title }) => entry(`${path}#${id}`, title, current))
+    const parts = path === current ? documentOf(name).sections.filter(({ isPart }) => isPart) : []
+    const inner = parts.map(({ id, title }) => entry(`${path}#${id}`, title, current))
     return entry(path, label ?? title, current, inner.length > 0 && html`<ul>${inner}</ul>`)
   })
 
@@ -87,13 +87,19 @@ export const documentPage = ({ description, name, title }: (typeof documentPages
     body: html`<div class="document">${Html.trusted(documentOf(name).html)}</div>`
   })
 
-/** What the search finds in the documents. */
+/** What the search finds in the documents: each as a whole, and its sections. */
 export const documentEntries = (): ReadonlyArray<SearchEntry> =>
-  documentPages.flatMap((page) =>
-    documentOf(page.name).sections.map(({ id, text, title }) => ({
+  documentPages.flatMap((page) => [
+    {
+      title: page.title,
+      note: page.description,
+      path: `/docs/${page.name}`,
+      text: `${page.title} ${page.description}`.toLowerCase()
+    },
+    ...documentOf(page.name).sections.map(({ id, text, title }) => ({
       title,
       note: page.title,
       path: `/docs/${page.name}#${id}`,
       text: `${title} ${page.title} ${text}`.toLowerCase()
     }))
-  )
+  ])
