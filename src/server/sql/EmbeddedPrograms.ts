@@ -1,4 +1,4 @@
-import { Config, Effect, Option } from "effect"
+import { Config, Effect, Option, Result } from "effect"
 import { accessSync, chmodSync, constants, cpSync, existsSync, readFileSync, realpathSync, symlinkSync } from "node:fs"
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -97,11 +97,11 @@ const letEverybodyRead = (path: string) => {
 }
 
 /** Copies the programs, once per version, to where the owner can run them. An unfinished copy is never used. */
-const copyToShared = (folder: string): string => {
+const copyInto = (place: string, owner: Owner, folder: string): string => {
   const version = (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version
-  const copy = join(sharedFolder, `postgresql-${version}`)
+  const copy = join(place, `postgresql-${version}`)
   if (existsSync(copy)) return copy
-  mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
+  mkdirSync(place, { recursive: true, mode: owner.runsAsSelf ? 0o700 : 0o755 })
   const unfinished = mkdtempSync(`${copy}.new-`)
   cpSync(join(folder, "native"), join(unfinished, "native"), { recursive: true, verbatimSymlinks: true })
   letEverybodyRead(unfinished)
@@ -114,17 +114,21 @@ const copyToShared = (folder: string): string => {
   return copy
 }
 
-const programsOfPackage = Effect.fnUntraced(function* (owner: Owner) {
+const complete = (folder: string) => attempt("complete PostgreSQL's libraries", () => addMissingLinks(folder))
+
+const programsIn = (folder: string): string => join(folder, "native", "bin")
+
+const programsOfPackage = Effect.fnUntraced(function* (owner: Owner, home: string) {
   const folder = packageFolder()
   if (Option.isNone(folder)) return Option.none<string>()
-  if (owner.reaches(join(folder.value, "native", "bin"))) {
-    // Writes nothing into an installation that has its links, which may be read-only.
-    yield* attempt("complete PostgreSQL's libraries", () => addMissingLinks(folder.value))
-    return Option.some(join(folder.value, "native", "bin"))
-  }
-  const copy = yield* attempt(`copy PostgreSQL to ${sharedFolder}`, () => copyToShared(folder.value))
-  yield* attempt("complete PostgreSQL's libraries", () => addMissingLinks(copy))
-  return Option.some(join(copy, "native", "bin"))
+  const isComplete =
+    owner.reaches(programsIn(folder.value)) && Result.isSuccess(yield* Effect.result(complete(folder.value)))
+  if (isComplete) return Option.some(programsIn(folder.value))
+  // The owner can't enter the installation, or it lacks links and is root's or read-only.
+  const place = owner.runsAsSelf ? home : sharedFolder
+  const copy = yield* attempt(`copy PostgreSQL to ${place}`, () => copyInto(place, owner, folder.value))
+  yield* complete(copy)
+  return Option.some(programsIn(copy))
 })
 
 const isProgram = (path: string) => {
@@ -156,9 +160,12 @@ const tryFolder = (folder: string, owner: Owner) =>
     return major >= oldestMajor ? Option.some<Programs>({ ...programs, major }) : Option.none<Programs>()
   }).pipe(Effect.orElseSucceed(() => Option.none<Programs>()))
 
-/** Finds programs that run on this machine: the npm package's, or else the system's (Alpine and NixOS cannot run the package's). */
-export const findPrograms = traced("EmbeddedPostgres.findPrograms")(function* (owner: Owner) {
-  const bundled = yield* programsOfPackage(owner)
+/**
+ * Finds programs that run on this machine: the npm package's, copied where they cannot be used in their place, or else the
+ * system's (Alpine and NixOS cannot run the package's). `home` is the data directory.
+ */
+export const findPrograms = traced("EmbeddedPostgres.findPrograms")(function* (owner: Owner, home: string) {
+  const bundled = yield* programsOfPackage(owner, home)
   const folders = [...Option.toArray(bundled), ...(yield* systemFolders())]
   for (const folder of folders) {
     const programs = yield* tryFolder(folder, owner)
