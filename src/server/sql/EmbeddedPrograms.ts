@@ -90,10 +90,11 @@ const addMissingLinks = (folder: string) => {
   }
 }
 
-const letEverybodyRead = (path: string) => {
+/** Lets everybody read a copy, and its owner change it: what it is made of may be closed or read-only. */
+const openCopy = (path: string) => {
   const info = statSync(path)
-  chmodSync(path, info.mode | (info.isDirectory() || (info.mode & 0o100) !== 0 ? 0o555 : 0o444))
-  if (info.isDirectory()) for (const name of readdirSync(path)) letEverybodyRead(join(path, name))
+  chmodSync(path, info.mode | (info.isDirectory() || (info.mode & 0o100) !== 0 ? 0o755 : 0o644))
+  if (info.isDirectory()) for (const name of readdirSync(path)) openCopy(join(path, name))
 }
 
 /** Copies the programs, once per version, to where the owner can run them. An unfinished copy is never used. */
@@ -104,7 +105,7 @@ const copyInto = (place: string, owner: Owner, folder: string): string => {
   mkdirSync(place, { recursive: true, mode: owner.runsAsSelf ? 0o700 : 0o755 })
   const unfinished = mkdtempSync(`${copy}.new-`)
   cpSync(join(folder, "native"), join(unfinished, "native"), { recursive: true, verbatimSymlinks: true })
-  letEverybodyRead(unfinished)
+  openCopy(unfinished)
   try {
     renameSync(unfinished, copy)
   } catch (error) {
