@@ -41,10 +41,19 @@ export const withStoredEndings = (stored: string, edited: string): string => {
     at--
     from--
   }
+  // Where each line stands, the last place first.
+  const places = new Map<string, Array<number>>()
+  for (let index = from; index >= head; index--) {
+    const text = before.texts[index] ?? ""
+    const all = places.get(text)
+    if (all === undefined) places.set(text, [index])
+    else all.push(index)
+  }
   let next = head
   for (let i = head; i <= at; i++) {
-    const same = before.texts.indexOf(after.texts[i] ?? "", next)
-    const found = same !== -1 && same <= from ? same : at - head === from - head ? i : -1
+    const all = places.get(after.texts[i] ?? "") ?? []
+    while (all.length > 0 && all.at(-1)! < next) all.pop()
+    const found = all.at(-1) ?? (at - head === from - head ? i : -1)
     if (found === -1) continue
     endings[i] = before.endings[found] ?? common
     next = found + 1
@@ -53,12 +62,13 @@ export const withStoredEndings = (stored: string, edited: string): string => {
 }
 
 const joined = (texts: ReadonlyArray<string>, endings: ReadonlyArray<string>): string => {
-  let text = ""
+  const parts: Array<string> = []
+  let before = ""
   for (const [index, line] of texts.entries()) {
     const ending = endings[index] ?? ""
-    text += line
     // Two endings that meet around an empty line must not become the one ending CRLF.
-    text += ending === "\n" && text.endsWith("\r") ? "\r\n" : ending
+    before = ending === "\n" && line === "" && before === "\r" ? "\r\n" : ending
+    parts.push(line, before)
   }
-  return text
+  return parts.join("")
 }

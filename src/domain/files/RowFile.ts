@@ -52,6 +52,10 @@ const checked = (format: RowFile["format"], tables: RowFile["tables"]): Read => 
   return Result.succeed({ format, tables })
 }
 
+/** More than any account has; to look at each of very many would keep others waiting. */
+const mostTables = 10_000
+const tooManyTables = `The file has more than ${mostTables} tables.`
+
 function* readJson(text: string, table: string): Turns<Read> {
   const list = text.trimStart().startsWith("[")
   const { issue, value } = yield* parseInTurns(text, list ? rowsShape : documentShape)
@@ -59,6 +63,7 @@ function* readJson(text: string, table: string): Turns<Read> {
   if (isRows(value)) return checked("JSON", new Map([[table, value]]))
   if (!isRecord(value)) return Result.fail("The JSON has no rows: send an array of objects.")
   if (isRecord(value["tables"])) {
+    if (Object.keys(value["tables"]).length > mostTables) return Result.fail(tooManyTables)
     const tables = Object.entries(value["tables"])
     const other = tables.find(([, rows]) => !isRows(rows))
     if (other !== undefined) return Result.fail(`${pointerTo(["tables", other[0]])} is no array of rows.`)

@@ -117,9 +117,11 @@ const mostParts = 100
 const hasManyParts = (bytes: Uint8Array, type: string): boolean => {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const line = `--${/boundary="?([^";]+)/i.exec(type)?.[1] ?? ""}`
-  let parts = 0
-  for (let at = body.indexOf(line); at !== -1 && parts <= mostParts; at = body.indexOf(line, at + line.length)) parts++
-  return parts > mostParts
+  // Each part begins with such a line, and one more ends the last.
+  const mostLines = mostParts + 1
+  let lines = 0
+  for (let at = body.indexOf(line); at !== -1 && lines <= mostLines; at = body.indexOf(line, at + line.length)) lines++
+  return lines > mostLines
 }
 
 const uploadType = "multipart/form-data"

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { BoundedService } from "../../support/BoundedService.ts"
 import { serviceLayer } from "../../support/TestService.ts"
+import { sendForms, worstForms } from "./ConsoleForms.ts"
 import { everyRequest, ofAttacks, ofMcp, ofPages, ofRest, someOfEach, walk } from "./EveryDoor.ts"
 
 // The largest bodies are megabytes, each of which takes a while to send on a busy machine.
@@ -26,6 +27,15 @@ layer(Layer.provideMerge(BoundedService.thriftyLayer, serviceLayer()), {
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* walk(someOfEach(yield* everyRequest(yield* ofPages), 3)), [])
+      }),
+    patience
+  )
+
+  it.effect(
+    "stalls no form or upload of an account's pages",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* sendForms(yield* worstForms), [])
       }),
     patience
   )

@@ -1,5 +1,6 @@
 import { Clock, Effect, Layer, Result } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import { numberText, plural } from "../../../domain/Amounts.ts"
 import { importable, readRowFile, type RowFile } from "../../../domain/files/RowFile.ts"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
 import { decodeUtf8 } from "../../../domain/json/Utf8.ts"
@@ -14,6 +15,7 @@ import { cellsOf } from "./Cells.ts"
 import { makeConsole, type Person } from "./Console.ts"
 import { accountResponse } from "./Frame.ts"
 import { importPage, importPreviewPage } from "./ImportPage.ts"
+import { bytesText } from "./UsageBar.ts"
 
 /** A preview shows so many rows of a table. */
 const shownRows = 20
@@ -21,15 +23,25 @@ const shownRows = 20
 /** In bytes: a longer file takes the command line or `POST /v1/_import`, since the preview has all of it in its form. */
 const longestFile = 2_097_152
 
+/** A pasted text of so many characters is shown again beside what is wrong with it. */
+const longestShown = 500_000
+
+const tooLongAsJson = "As JSON, the file is too long for this page. Import a part of it."
+
 const textOf = (fields: FormData, name: string): string => {
   const value = fields.get(name)
   return typeof value === "string" ? value : ""
 }
 
 /** The file that was chosen, else the text that was pasted. */
-const contentOf = Effect.fnUntraced(function* (fields: FormData) {
+const contentOf = Effect.fnUntraced(function* (fields: FormData, most: number) {
   const file = fields.get("file")
-  if (file === null || typeof file === "string" || file.size === 0) return Result.succeed(textOf(fields, "text"))
+  const tooLong = `This is longer than ${bytesText(most)}. Import a part of it at a time, or all of it with the command line.`
+  if (file === null || typeof file === "string" || file.size === 0) {
+    const text = textOf(fields, "text")
+    return text.length > most ? Result.fail(tooLong) : Result.succeed(text)
+  }
+  if (file.size > most) return Result.fail(tooLong)
   const { issue, value } = decodeUtf8(new Uint8Array(yield* Effect.promise(() => file.arrayBuffer())))
   return issue === undefined
     ? Result.succeed(value)
@@ -48,6 +60,18 @@ export const ImportRoutes = Layer.effectDiscard(
     const { limits } = yield* Settings
     const console = yield* makeConsole
     const most = Math.min(longestFile, limits.requestBytes)
+    const mostLines = limits.requestBytes / 2
+
+    /** Why so many tables or rows are not even looked at one by one. */
+    const tooMany = ({ tables }: RowFile): string | undefined => {
+      if (tables.size > limits.tables) return `The limit is ${limits.tables} tables, and the file has ${tables.size}.`
+      for (const [name, rows] of tables) {
+        if (rows.length > limits.rowsPerTable) {
+          return `The limit is ${plural(limits.rowsPerTable, "row")} in a table, and ${name} gets ${numberText(rows.length)}.`
+        }
+      }
+      return undefined
+    }
 
     /** The rows as an import takes them, and the fields that were renamed for it. */
     const importableOf = Effect.fnUntraced(function* (file: RowFile) {
@@ -69,19 +93,21 @@ export const ImportRoutes = Layer.effectDiscard(
 
     const preview = Effect.fnUntraced(function* ({ actor, proof }: Person, fields: FormData) {
       const table = textOf(fields, "table").trim()
-      const again = (problem: string) =>
-        accountResponse(importPage({ proof, table, most, text: textOf(fields, "text"), problem }), 400)
+      const pasted = textOf(fields, "text")
+      const text = pasted.length > longestShown ? undefined : pasted
+      const again = (problem: string) => accountResponse(importPage({ proof, table, most, text, problem }), 400)
       if (!isTableName(table)) return again("Begin the name with a letter; then use letters, digits, _ or -.")
-      const content = yield* contentOf(fields)
+      const content = yield* contentOf(fields, most)
       if (Result.isFailure(content)) return again(content.failure)
       const isAllText = fields.has("as_text")
       const read = yield* inTurns(readRowFile(content.success, { table, isAllText }))
       if (Result.isFailure(read)) return again(read.failure)
+      const fault = tooMany(read.success)
+      if (fault !== undefined) return again(fault)
       const { made, renamed } = yield* importableOf(read.success)
       if (Object.keys(made).length === 0) return again("The file has no rows.")
       const rows = linesOf(read.success)
-      if (rows.length > limits.requestBytes / 2)
-        return again("As JSON, the file is too long for this page. Import a part of it.")
+      if (rows.length > mostLines) return again(tooLongAsJson)
       const fits = yield* Effect.result(writes.import(actor, { isDryRun: true }, { ...made }))
       if (Result.isFailure(fits)) {
         const { failure } = fits
@@ -109,8 +135,11 @@ export const ImportRoutes = Layer.effectDiscard(
 
     const store = Effect.fnUntraced(function* ({ actor, proof }: Person, lines: string) {
       const again = (problem: string) => accountResponse(importPage({ proof, table: "", most, problem }), 400)
+      if (lines.length > mostLines) return again(tooLongAsJson)
       const read = yield* inTurns(readRowFile(lines, { table: "" }))
       if (Result.isFailure(read)) return again(read.failure)
+      const fault = tooMany(read.success)
+      if (fault !== undefined) return again(fault)
       const { made } = yield* importableOf(read.success)
       const names = Object.keys(made)
       const count = Object.values(made).reduce((sum, rows) => sum + rows.length, 0)

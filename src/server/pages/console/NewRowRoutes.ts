@@ -13,7 +13,7 @@ import { makeConsole } from "./Console.ts"
 import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { newRowPage } from "./NewRowPage.ts"
-import { readFields } from "./RowForm.ts"
+import { mostFields, readFields } from "./RowForm.ts"
 import { noSuchRow, placeOf } from "./RowRoutes.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
 
@@ -55,7 +55,7 @@ export const NewRowRoutes = Layer.effectDiscard(
       Effect.fnUntraced(function* ({ actor, proof }, fields) {
         const table = yield* tableOf
         const json = fields.get("row")
-        const names = fields.getAll("suggested")
+        const names = fields.getAll("suggested").slice(0, mostFields)
         const again = (problem: string, faults: ReadonlyMap<number, string> = new Map()) =>
           accountResponse(
             newRowPage({

@@ -65,9 +65,13 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "5" }), { excludeTestServices: true }
       yield* refused({ table: "t", file: new File([new Uint8Array([0xff, 0xfe, 0x41])], "x.csv") }, "not UTF-8")
       yield* refused(
         { table: "t", text: JSON.stringify(Array.from({ length: 6 }, () => ({}))) },
-        "The limit is 5 rows in a table, and t has 0."
+        "The limit is 5 rows in a table, and t gets 6."
       )
       assert.strictEqual((yield* request("GET", "/v1/_tables", { key: owner.apiKey })).text, '{"tables":[]}')
+      const many = Object.fromEntries(Array.from({ length: 97 }, (_, n) => [`field${n}`, "x"]))
+      assert.strictEqual((yield* owner.upload("/tables/_import", { table: "t", text: "[{}]", ...many })).status, 200)
+      yield* refused({ table: "t", text: "[{}]", ...many, more: "x" }, "The form has too many fields.")
+      yield* refused({ table: "t", text: " ".repeat(2_100_000) }, "This is longer than 2 MB.")
       const foreign = yield* owner.upload("/tables/_import", { table: "t", text: "[{}]", proof: "x" })
       assert.strictEqual(foreign.status, 403)
       const broken = yield* owner.post("/tables/_import", { table: "t", text: "[{}]" })
