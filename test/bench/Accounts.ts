@@ -42,6 +42,18 @@ export const makeAccounts = async (databaseUrl: string, count: number): Promise<
   return accounts
 }
 
+/** Signs a browser in to the account, and gives its cookie. */
+export const signIn = async (databaseUrl: string, accountId: string): Promise<string> => {
+  const token = makeToken(AccountId.make(accountId), randomBytes(tokenBytes))
+  await query(
+    databaseUrl,
+    `INSERT INTO browser_sessions (account_id, session_hash, email, created_at, expires_at)
+    SELECT $1, decode($2, 'hex'), 'bench@example.com', now, now + interval '1 day' FROM memory_now() AS now`,
+    [accountId, sha256(token)]
+  )
+  return `agent_memory_session=${token}`
+}
+
 /** Makes a connection of the account to `/mcp` with full access, and gives its access token. */
 export const connect = async (databaseUrl: string, baseUrl: string, accountId: string): Promise<string> => {
   const token = makeToken(AccountId.make(accountId), randomBytes(tokenBytes), accessTokenPrefix)

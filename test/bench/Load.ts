@@ -33,6 +33,7 @@ export interface LoadResult {
   readonly seconds: number
   readonly bytes: number
   readonly p50: number
+  readonly p95: number
   readonly p99: number
   readonly cpu: number
   readonly next: number

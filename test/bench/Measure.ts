@@ -10,6 +10,7 @@ export interface Sample {
   /** Of all the database server's processes, other people's work included. */
   readonly databaseCpu: number | undefined
   readonly p50: number
+  readonly p95?: number
   readonly p99: number | undefined
   /** Bytes of answers a second. */
   readonly bytesPerSecond?: number
@@ -53,7 +54,7 @@ export const figureOf = (values: ReadonlyArray<number>): Figure => {
 }
 
 const figuresOf = (samples: ReadonlyArray<Sample>): Outcome["figures"] => {
-  const names = ["perSecond", "cpu", "databaseCpu", "p50", "p99", "bytesPerSecond", "loadShare"] as const
+  const names = ["perSecond", "cpu", "databaseCpu", "p50", "p95", "p99", "bytesPerSecond", "loadShare"] as const
   return Object.fromEntries(
     names.flatMap((name) => {
       const values = samples.flatMap((sample) => sample[name] ?? [])
@@ -110,6 +111,7 @@ export const underLoad = (
             ? undefined
             : (databaseAfter - databaseBefore) / result.requests,
         p50: result.p50,
+        p95: result.p95,
         p99: result.p99,
         bytesPerSecond: result.bytes / result.seconds,
         loadShare: result.cpu / 1_000_000 / result.seconds

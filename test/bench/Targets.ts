@@ -51,6 +51,9 @@ const targets: ReadonlyArray<Target> = [
 /** The most that a p99 is of its p50. */
 const mostSpread = 3
 
+/** The most that the p95 of a page of the console is, in milliseconds of the service's time. */
+const mostOfPage = 100
+
 const median = (row: Row | undefined, variant: string | undefined, figure: keyof Sample): number | undefined => {
   const outcome = row?.outcomes.find((one) => variant === undefined || one.variant === variant)
   return outcome?.figures[figure]?.median
@@ -72,6 +75,12 @@ export const printTargets = (rows: ReadonlyArray<Row>): string => {
   const add = named("add")
   const spread = share(median(add, undefined, "p99"), median(add, undefined, "p50"))
   lines.push(...lineOf(`add at 32 connections: p99 at most ${mostSpread} times p50`, spread, spread! <= mostSpread))
+  for (const row of rows) {
+    const slow = row.name?.startsWith("page-") === true ? median(row, undefined, "p95") : undefined
+    if (slow === undefined) continue
+    const isMet = slow <= mostOfPage
+    lines.push([`${row.work}: p95 at most ${mostOfPage} ms`, `${slow.toFixed(1)} ms`, isMet ? "met" : "missed"])
+  }
   const alone = median(named("add-by-1"), undefined, "p50")
   if (alone !== undefined) {
     lines.push(["add over one connection: p50 not above that of the last release", `${alone.toFixed(2)} ms`, ""])

@@ -11,6 +11,7 @@ import { measureGrowth } from "./rows/Growth.ts"
 import { measureInstances } from "./rows/Instances.ts"
 import { measureMcp } from "./rows/Mcp.ts"
 import { startPeers } from "./rows/Peers.ts"
+import { measurePages } from "./rows/Pages.ts"
 import { measureRedis } from "./rows/Redis.ts"
 import { measureStart } from "./rows/Start.ts"
 import { measureWorks, workNames } from "./rows/Works.ts"
@@ -32,6 +33,7 @@ const { values } = parseArgs({
 const others: Readonly<Record<string, (bench: Bench) => Promise<ReadonlyArray<Row>>>> = {
   growth: measureGrowth,
   export: measureExport,
+  pages: measurePages,
   mcp: measureMcp,
   start: measureStart,
   instances: measureInstances,

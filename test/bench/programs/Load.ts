@@ -119,6 +119,7 @@ const run = (plan: LoadPlan): Promise<LoadResult> =>
         seconds,
         bytes,
         p50: percentile(sorted, 0.5),
+        p95: percentile(sorted, 0.95),
         p99: percentile(sorted, 0.99),
         cpu: used.system + used.user,
         next: requests.next()
