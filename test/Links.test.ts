@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import packageJson from "../package.json" with { type: "json" }
 import { settingGroups } from "../src/server/config/Settings.ts"
 import { groups } from "../src/server/pages/docs/OpenApi.ts"
 import { sitePaths } from "./support/SitePaths.ts"
@@ -85,5 +86,14 @@ describe("Every document", () => {
       }
     }
     assert.isAbove(count, 50)
+  })
+})
+
+describe("The changelog", () => {
+  it("begins with the version that the package has, and its day", () => {
+    const [first = ""] = /^## .*$/m.exec(textOf(".github/CHANGELOG.md")) ?? []
+    const [, version, day] = /^## (\S+) - (\d{4}-\d\d-\d\d)$/.exec(first) ?? []
+    assert.strictEqual(version, packageJson.version)
+    assert.isFalse(Number.isNaN(Date.parse(day ?? "")))
   })
 })
