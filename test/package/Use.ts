@@ -3,6 +3,8 @@ import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { clientOf } from "../../src/server/pages/docs/Examples.ts"
+import { groups } from "../../src/server/pages/docs/OpenApi.ts"
 import { programsOfPage } from "../support/DocsExamples.ts"
 import { installTool } from "../support/InstallTool.ts"
 import { call, makeFolder } from "../support/ServiceProcess.ts"
@@ -164,7 +166,13 @@ export const useIt = (it: Vitest.MethodsNonLive<Packed>) =>
         yield* lend(project, ["@types/node"])
         yield* place(project, "tasks.mts")
         writeFileSync(join(project, "typed.cts"), typedCommonJs)
-        yield* compile(project, ...asNode, "tasks.mts", "typed.cts")
+        const operations = groups().flatMap(({ operations }) => operations)
+        const examples = operations.map((operation) => {
+          const name = `${operation.operationId}.mts`
+          writeFileSync(join(project, name), clientOf(operation, "http://localhost:3000"))
+          return name
+        })
+        yield* compile(project, ...asNode, "tasks.mts", "typed.cts", ...examples)
       })
     )
 

@@ -5,9 +5,10 @@ import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { promisify } from "node:util"
 import packageJson from "../../../package.json" with { type: "json" }
-import { curlOf, fetchOf } from "../../../src/server/pages/docs/Examples.ts"
+import { clientOf, curlOf } from "../../../src/server/pages/docs/Examples.ts"
 import { groups } from "../../../src/server/pages/docs/OpenApi.ts"
 import { explanations } from "../../../src/server/pages/docs/ErrorsPage.ts"
+import { runExamples } from "../../support/DocsExamples.ts"
 import { sitePaths } from "../../support/SitePaths.ts"
 import {
   type Answer,
@@ -131,49 +132,57 @@ suite("The site", (it) => {
     })
   )
 
-  it.effect("gives curl lines and fetch calls that run as they are", () =>
+  it.effect("gives curl lines and calls of the client that run as they are", () =>
     Effect.gen(function* () {
       const { url } = yield* BaseUrl
       const sql = yield* SqlClient.SqlClient
-      for (const operation of groups().flatMap(({ operations }) => operations)) {
-        for (const kind of ["curl", "fetch"] as const) {
-          const { accountId, apiKey } = yield* newAccount
-          if (operation.operationId === "account.delete") {
-            // The account that the example deletes.
-            yield* sql`INSERT INTO account_emails (email, account_id) VALUES ('ada@example.com', ${accountId})`
-          }
-          const row = bodyOf<{ id: string }>(
-            yield* request("POST", "/v1/tasks", { key: apiKey, body: '{"title":"Buy milk","done":false}' })
-          )
-          yield* request("POST", "/v1/tasks/update_row", {
-            key: apiKey,
-            body: `{"id":"${row.id}","patch":{"done":false,"n":1}}`
-          })
-          const keys = bodyOf<{ keys: ReadonlyArray<{ id: string }> }>(
-            yield* request("GET", "/v1/_keys", { key: apiKey })
-          )
-          const link = bodyOf<{ dev_magic_link: string }>(
-            yield* request("POST", "/auth/magic-link", {
-              body: `{"email":"${kind}-${operation.operationId}@example.com"}`,
-              headers: yield* localHeaders
-            })
-          )
-          const env = {
-            PATH: "/usr/bin:/bin",
-            AGENT_MEMORY_API_KEY: apiKey,
-            ROW_ID: row.id,
-            KEY_ID: keys.keys[0]?.id ?? "",
-            TOKEN: new URL(link.dev_magic_link).searchParams.get("token") ?? ""
-          }
-          const script = kind === "curl" ? `${curlOf(operation, url)} -sS --fail-with-body` : fetchOf(operation, url)
-          const [program, ...options] =
-            kind === "curl" ? ["/bin/sh", "-c"] : [process.execPath, "--input-type=module", "-e"]
-          const { stdout } = yield* Effect.promise(() => run(program, [...options, script], { env }))
-          assert.notInclude(stdout, "/docs/errors#", `${kind} ${operation.operationId}: ${stdout}`)
-          assert.notInclude(stdout, "code:", `${kind} ${operation.operationId}: ${stdout}`)
-          assert.isNotEmpty(stdout)
+      const operations = groups().flatMap(({ operations }) => operations)
+      /** An account and a row of it for an example to work on, as the example finds them in its environment. */
+      const prepared = Effect.fnUntraced(function* (kind: string, operationId: string) {
+        const { accountId, apiKey } = yield* newAccount
+        if (operationId === "account.delete") {
+          // The account that the example deletes.
+          yield* sql`DELETE FROM account_emails WHERE email = 'ada@example.com'`
+          yield* sql`INSERT INTO account_emails (email, account_id) VALUES ('ada@example.com', ${accountId})`
         }
+        const row = bodyOf<{ id: string }>(
+          yield* request("POST", "/v1/tasks", { key: apiKey, body: '{"title":"Buy milk","done":false}' })
+        )
+        yield* request("POST", "/v1/tasks/update_row", {
+          key: apiKey,
+          body: `{"id":"${row.id}","patch":{"done":false,"n":1}}`
+        })
+        const keys = bodyOf<{ keys: ReadonlyArray<{ id: string }> }>(
+          yield* request("GET", "/v1/_keys", { key: apiKey })
+        )
+        const link = bodyOf<{ dev_magic_link: string }>(
+          yield* request("POST", "/auth/magic-link", {
+            body: `{"email":"${kind}-${operationId}@example.com"}`,
+            headers: yield* localHeaders
+          })
+        )
+        return {
+          AGENT_MEMORY_API_KEY: apiKey,
+          ROW_ID: row.id,
+          KEY_ID: keys.keys[0]?.id ?? "",
+          TOKEN: new URL(link.dev_magic_link).searchParams.get("token") ?? ""
+        }
+      })
+      for (const operation of operations) {
+        const env = { PATH: "/usr/bin:/bin", ...(yield* prepared("curl", operation.operationId)) }
+        const script = `${curlOf(operation, url)} -sS --fail-with-body`
+        const { stdout } = yield* Effect.promise(() => run("/bin/sh", ["-c", script], { env }))
+        assert.notInclude(stdout, "/docs/errors#", `${operation.operationId}: ${stdout}`)
+        assert.isNotEmpty(stdout)
       }
+      const programs = yield* Effect.forEach(operations, (operation) =>
+        Effect.map(prepared("client", operation.operationId), (env) => ({
+          name: `${operation.operationId}.mts`,
+          code: clientOf(operation, url).replace("\n\n", `\n\nObject.assign(process.env, ${JSON.stringify(env)})\n`)
+        }))
+      )
+      const printed = yield* runExamples(programs)
+      for (const { operationId } of operations) assert.include(printed, `${operationId}.mts:\n`)
     })
   )
 })

@@ -72,32 +72,74 @@ export const curlOf = (operation: Operation, baseUrl: string): string => {
   return lines.join(" \\\n  ")
 }
 
-const literal = (text: string): string =>
-  /\$[A-Z_]+/.test(text) ? `\`${text.replaceAll(/\$([A-Z_]+)/g, "${process.env.$1}")}\`` : JSON.stringify(text)
-
-const bodyLiteral = (body: unknown): string =>
-  JSON.stringify(body, null, 2)
-    .replaceAll(/"\$([A-Z_]+)"/g, "process.env.$1")
+/** A value of a sample in TypeScript, with the reader's own from the environment; on one line if that is short. */
+const literal = (value: unknown): string => {
+  const lines = JSON.stringify(value, null, 2)
+    .replaceAll(/"\$([A-Z_]+)"/g, 'process.env.$1 ?? ""')
     .replaceAll(/^(\s*)"([A-Za-z_]+)":/gm, "$1$2:")
-    .replaceAll("\n", "\n  ")
+  const line = lines.replaceAll(/\n\s*/g, " ")
+  return line.length <= 60 ? line : lines
+}
 
-/** The call in TypeScript with `fetch`, as Node and other runtimes have it. */
-export const fetchOf = (operation: Operation, baseUrl: string): string => {
-  const { body, query = {} } = samples[operation.operationId] ?? {}
-  const address = literal(baseUrl + pathOf(operation))
-  const parameters = Object.entries(query).map(([name, value]) => `url.searchParams.set("${name}", ${literal(value)})`)
-  const headers = [
-    ...(operation.security.length > 0 ? ["authorization: `Bearer ${process.env.AGENT_MEMORY_API_KEY}`"] : []),
-    ...(body === undefined ? [] : ['"content-type": "application/json"'])
-  ]
-  const options = [
-    ...(operation.method === "GET" ? [] : [`method: "${operation.method}"`]),
-    ...(headers.length > 0 ? [`headers: {\n    ${headers.join(",\n    ")}\n  }`] : []),
-    ...(body === undefined ? [] : [`body: JSON.stringify(${bodyLiteral(body)})`])
-  ]
+const own = (name: string): string => literal(`$${name}`)
+
+type Sample = (typeof samples)[string]
+
+/** What an operation is called in the client, with the arguments of its sample. */
+const calls: Readonly<Record<string, (sample: Sample) => string>> = {
+  "auth.magicLink": ({ body }) => `signIn.magicLink(${literal((body as { email: string }).email)})`,
+  "auth.verify": () => `signIn.verify(${own("TOKEN")})`,
+  "tables.list": () => "memory.tables()",
+  "tables.search": ({ query }) => `memory.search(${literal(query?.["search"])})`,
+  "tables.export": () => "memory.export()",
+  "tables.import": ({ body }) => `memory.import(${literal((body as { tables: object }).tables)}, { dryRun: true })`,
+  "tables.usage": () => "memory.usage()",
+  "keys.list": () => "memory.keys.list()",
+  "keys.create": ({ body }) => `memory.keys.create(${literal((body as { name: string }).name)})`,
+  "keys.revoke": () => `memory.keys.revoke(${own("KEY_ID")})`,
+  "changes.list": () => 'memory.changes({ table: "tasks", limit: 10 })',
+  "changes.undo": ({ body }) => `memory.undo(${(body as { change: number }).change}, { dryRun: true })`,
+  "versions.list": () => `tasks.versions(${own("ROW_ID")})`,
+  "versions.deleted": () => "tasks.deleted()",
+  "versions.restore": ({ body }) => `tasks.restore(${literal(body)})`,
+  "rows.query": ({ query = {} }) =>
+    `tasks.query(${literal({ ...query, filter: JSON.parse(query["filter"]!), limit: Number(query["limit"]) })})`,
+  "rows.add": ({ body }) => `tasks.add(${literal(body)})`,
+  "rows.delete": ({ body }) => `tasks.delete(${literal((body as { filter: object }).filter)}, { dryRun: true })`,
+  "rows.upsert": ({ body }) => `tasks.upsert(${literal(body)})`,
+  "rows.batch": ({ body }) => {
+    const { operations } = body as { operations: ReadonlyArray<{ action: string; row?: object }> }
+    const calls = operations.map(({ action, row, ...rest }) => {
+      const method = action.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+      return `  b.${method}(${literal(row ?? rest).replaceAll("\n", "\n  ")})`
+    })
+    return `tasks.batch((b) => [\n${calls.join(",\n")}\n])`
+  },
+  "rows.updateRow": ({ body }) => `tasks.updateRow(${literal(body)})`,
+  "rows.updateWhere": ({ body }) => `tasks.updateWhere(${literal(body)})`,
+  "rows.count": ({ query = {} }) =>
+    `tasks.summarize(${literal({ by: query["by"], filter: JSON.parse(query["filter"]!) })})`,
+  "links.row": ({ body }) => `memory.links.row(${literal(body)})`,
+  "links.textField": ({ body }) => `memory.links.textField(${literal(body)})`,
+  "links.query": ({ body }) => `memory.links.query(${literal(body)})`,
+  "connections.list": () => "memory.connections.list()",
+  "connections.revoke": () => `memory.connections.revoke(${own("KEY_ID")})`,
+  "account.delete": ({ body }) => `memory.deleteAccount(${literal((body as { email: string }).email)})`
+}
+
+/** The call in TypeScript with the client. */
+export const clientOf = ({ operationId }: Operation, baseUrl: string): string => {
+  const call = calls[operationId]!(samples[operationId] ?? {})
+  const isSignIn = call.startsWith("signIn.")
+  const base = `baseUrl: ${literal(baseUrl)}`
   return [
-    ...(parameters.length > 0 ? [`const url = new URL(${address})`, ...parameters] : []),
-    `const response = await fetch(${parameters.length > 0 ? "url" : address}, {\n  ${options.join(",\n  ")}\n})`,
-    "console.log(await response.json())"
+    `import { ${isSignIn ? "createSignIn" : "createClient"} } from "agent-memory/client"`,
+    "",
+    isSignIn
+      ? `const signIn = createSignIn({ ${base} })`
+      : `const memory = createClient({\n  apiKey: process.env.AGENT_MEMORY_API_KEY ?? "",\n  ${base}\n})`,
+    ...(call.startsWith("tasks.") ? ['const tasks = memory.table("tasks")'] : []),
+    "",
+    operationId === "account.delete" ? `await ${call}` : `console.log(await ${call})`
   ].join("\n")
 }

@@ -7,7 +7,7 @@ import { settingEntries } from "./ConfigurationPage.ts"
 import { docsPage, documentEntries, type SearchEntry } from "./DocsPage.ts"
 import { documentPages } from "./Documents.ts"
 import { problems } from "./ErrorsPage.ts"
-import { curlOf, fetchOf } from "./Examples.ts"
+import { clientOf, curlOf } from "./Examples.ts"
 import {
   boundsOf,
   failuresOf,
@@ -74,7 +74,7 @@ ${
 ${errorTable(operation)}
 </div><div class="examples">
 ${codeBlock("curl", curlOf(operation, baseUrl))}
-${codeBlock("TypeScript", fetchOf(operation, baseUrl))}
+${codeBlock("TypeScript", clientOf(operation, baseUrl))}
 </div></div></section>\n`
 }
 
