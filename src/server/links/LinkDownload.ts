@@ -3,17 +3,13 @@ import { JsonText, print } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { utf8Length } from "../../domain/json/Utf8.ts"
 import { rowText, timeText } from "../../domain/Row.ts"
-import { endingOf, languageOf, type LinkContent } from "./LinkContent.ts"
+import { endingOf, languageOf, type EditableContent, type LinkContent } from "./LinkContent.ts"
 import type { FoundLink } from "./Links.ts"
 
-/** The data for the script of a link's page: the rows as exact JSON, when the link expires, and whether it can edit. */
-export const dataText = (
-  { expiresAt, isViewer, now, target }: FoundLink,
-  content: LinkContent,
-  rowBytes: number
-): JsonText => {
+/** What programs that save through a link read, and are answered: the row or text as exact JSON, and when the link expires. */
+export const dataText = ({ expiresAt, now }: FoundLink, content: EditableContent, rowBytes: number): JsonText => {
   const common = {
-    editable: isViewer && target.kind !== "query",
+    editable: true,
     expires_at: timeText(expiresAt.getTime()),
     server_time: timeText(now.getTime())
   }
@@ -36,22 +32,6 @@ export const dataText = (
         other_bytes: row.data.bytes - utf8Length(field.value),
         ...common,
         limits: { row_bytes: rowBytes }
-      }
-      return JsonText.trusted(print(data))
-    }
-    case "query": {
-      const { hasMore, nextCursor, rows, target } = content
-      const { filter, limit, sort, table } = target
-      const data = {
-        kind: "query",
-        table,
-        filter: filter ?? null,
-        sort: sort ?? null,
-        limit,
-        rows,
-        has_more: hasMore,
-        next_cursor: nextCursor,
-        ...common
       }
       return JsonText.trusted(print(data))
     }

@@ -20,7 +20,7 @@ import {
 import { route } from "../doors/Routes.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import { LinkContents, linkExpired, type LinkContent, type OpenedLink } from "../links/LinkContent.ts"
+import { LinkContents, linkExpired, type EditableContent, type OpenedLink } from "../links/LinkContent.ts"
 import { attachment, dataText, downloadOf, rowDownload } from "../links/LinkDownload.ts"
 import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Links, type FoundLink } from "../links/Links.ts"
@@ -104,7 +104,13 @@ export const LinkRoutes = Layer.effectDiscard(
       return { ...link, actor: actorOf(link, verdict) } satisfies OpenedLink
     })
 
-    const dataOf = (link: OpenedLink, content: LinkContent) => answer(dataText(link, content, limits.rowBytes))
+    const dataOf = (link: OpenedLink, content: EditableContent) => answer(dataText(link, content, limits.rowBytes))
+
+    const editableContent = Effect.fnUntraced(function* (link: OpenedLink) {
+      const content = yield* contents.read(link)
+      if (content.kind !== "query") return content
+      return yield* new NotFound({ detail: "The result of a query is in its download." })
+    })
 
     const bodyText = (request: HttpServerRequest.HttpServerRequest, link: OpenedLink, limit: number) =>
       readText(request, limit, { sender: link, capacity })
@@ -140,9 +146,9 @@ export const LinkRoutes = Layer.effectDiscard(
       path: "/view/:token/data",
       operation: "links.data",
       render: renderData,
-      *handle(request) {
+      *handle() {
         const link = yield* openedLink("viewer", "read")
-        return dataOf(link, yield* contents.read(link, askedBy(request).cursor))
+        return dataOf(link, yield* editableContent(link))
       }
     })
 
@@ -205,7 +211,7 @@ export const LinkRoutes = Layer.effectDiscard(
         const saved = yield* Effect.result(edits.save(link, yield* bodyText(request, link, saveBytes)))
         if (Result.isSuccess(saved)) return dataOf(link, saved.success)
         if (saved.failure._tag !== "EditConflict") return yield* saved.failure
-        const content = yield* contents.read(link)
+        const content = yield* editableContent(link)
         return withCurrent(yield* renderProblem(saved.failure), dataText(link, content, limits.rowBytes))
       }
     })

@@ -57,7 +57,7 @@ export const linkDoors = (viewer: string, query: string): ReadonlyArray<Door> =>
       headers: json,
       worst: jsonWorst(restore, ['{"version":1}'], expectedOfEdit)
     },
-    ...[viewer, `${viewer}/data`, `${viewer}/versions`, `${query}/data`].map((path): Door => ({
+    ...[viewer, `${viewer}/data`, `${viewer}/versions`, query].map((path): Door => ({
       name: path.replace(/[\w-]{30,}/, "…"),
       method: "GET",
       path,

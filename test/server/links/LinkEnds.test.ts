@@ -25,7 +25,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
         [over.status, withoutNonce(over.text)],
         [404, withoutNonce((yield* wire("GET", neverMade)).text)]
       )
-      for (const path of [`${query.view}/data`, `${query.view}/download`, query.download]) {
+      for (const path of [`${query.view}/download`, query.download]) {
         assertProblem(yield* wire("GET", path), 404, "not_found")
       }
     })
@@ -43,9 +43,9 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       const over = yield* wire("GET", query.view)
       assert.deepStrictEqual([over.status, withoutNonce(over.text)], [404, withoutNonce(never.text)])
       assert.strictEqual(withoutNonce((yield* wire("GET", "/view/x")).text), withoutNonce(never.text))
-      for (const path of [`${query.view}/data`, query.download]) {
+      for (const path of [`${query.view}/download`, query.download]) {
         const problem = assertProblem(yield* wire("GET", path), 404, "not_found")
-        const ofUnknown = assertProblem(yield* wire("GET", `${neverMade}/data`), 404, "not_found")
+        const ofUnknown = assertProblem(yield* wire("GET", `${neverMade}/download`), 404, "not_found")
         assert.deepStrictEqual({ ...problem, request_id: "" }, { ...ofUnknown, request_id: "" })
       }
     })

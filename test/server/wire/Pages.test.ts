@@ -158,11 +158,11 @@ layer(serviceLayer(many), { excludeTestServices: true })("A page of a query", (i
       const next = /href="([^"]*)" rel="next">Next rows</.exec(page.text)?.[1] ?? ""
       assert.strictEqual(next, `${view}?cursor=${first.next_cursor}`)
       assert.match((yield* request("GET", next)).text, /2 of 5 rows</)
-      for (const path of [`${download}?cursor=${first.next_cursor}`, `${view}/data?cursor=${first.next_cursor}`]) {
+      for (const path of [`${download}?cursor=${first.next_cursor}`, `${view}/download?cursor=${first.next_cursor}`]) {
         const more = JSON.parse((yield* request("GET", path)).text) as Page
         assert.deepStrictEqual([numbers(more), more.has_more], [[1, 0], false])
       }
-      for (const path of [`${download}?cursor=x`, `${view}?cursor=x`, `${view}/data?cursor=x`]) {
+      for (const path of [`${download}?cursor=x`, `${view}?cursor=x`, `${view}/download?cursor=x`]) {
         assert.strictEqual((yield* request("GET", path)).status, 400, path)
       }
     })
