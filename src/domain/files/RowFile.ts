@@ -23,7 +23,11 @@ export interface RowFileOptions {
   /** The table of rows that name none. */
   readonly table: string
   readonly isAllText?: boolean
+  /** In characters: how long the rows of a CSV may become as JSON, where each repeats the names of its columns. */
+  readonly longest?: number
 }
+
+const longestRows = 64_000_000
 
 const rowsShape: EnvelopeShape = { kind: "array", items: { kind: "text", takes: "any" } }
 const documentShape: EnvelopeShape = {
@@ -70,8 +74,10 @@ function* readJson(text: string, table: string): Turns<Read> {
     return checked("JSON", new Map(tables as ReadonlyArray<[string, ReadonlyArray<JsonText>]>))
   }
   if (isRows(value["rows"])) return checked("JSON", new Map([[table, value["rows"]]]))
-  const row = scanObject(text)
-  return row.issue === undefined ? checked("JSON", new Map([[table, [row.value]]])) : Result.fail(row.issue.message)
+  const whole = scanObject(text)
+  if (whole.issue !== undefined) return Result.fail(whole.issue.message)
+  const { row, table: name } = namedRow(whole.value) ?? { row: whole.value, table }
+  return checked("JSON", new Map([[name, [row]]]))
 }
 
 /** A line of the command line's export: `{"table":"…","row":{…}}`. */
@@ -83,7 +89,8 @@ const namedRow = (line: JsonText): { readonly table: string; readonly row: JsonT
   return table?.[0] === '"' && row?.[0] === "{" ? { table: decodeString(table), row: JsonText.trusted(row) } : undefined
 }
 
-function* readLines(text: string, table: string): Turns<Read> {
+/** Reads NDJSON: an object a line, or the command line's `{"table":…,"row":…}`. `table` gets the rows that name none. */
+export function* readRowLines(text: string, table: string): Turns<Read> {
   const tables = new Map<string, Array<JsonText>>()
   const pace = new Pace()
   let number = 0
@@ -97,8 +104,7 @@ function* readLines(text: string, table: string): Turns<Read> {
     const { issue, value } = scan(line)
     if (issue !== undefined) return Result.fail(`Line ${number}: ${issue.message}`)
     if (value.text[0] !== "{") return Result.fail(`Line ${number} is no JSON object, and a row has to be one.`)
-    const named = namedRow(value)
-    const [name, row] = named === undefined ? [table, value] : [named.table, named.row]
+    const { row, table: name } = namedRow(value) ?? { row: value, table }
     const rows = tables.get(name)
     if (rows === undefined) tables.set(name, [row])
     else rows.push(row)
@@ -133,7 +139,7 @@ function* typesOf(records: ReadonlyArray<CsvRecord>): Turns<ReadonlyArray<CellTy
   return types
 }
 
-function* readTable(text: string, { isAllText = false, table }: RowFileOptions): Turns<Read> {
+function* readTable(text: string, { isAllText = false, longest = longestRows, table }: RowFileOptions): Turns<Read> {
   const read = yield* readCsv(text)
   if (Result.isFailure(read)) return Result.fail(read.failure)
   const [head, ...records] = read.success
@@ -150,6 +156,7 @@ function* readTable(text: string, { isAllText = false, table }: RowFileOptions):
   const isText = (column: number) => (types[column] ?? "text") === "text"
   const pace = new Pace()
   const rows: Array<JsonText> = []
+  let length = 0
   for (const { cells } of records) {
     const fields = names.flatMap((rawName, column) => {
       const cell = cells[column] ?? ""
@@ -157,6 +164,12 @@ function* readTable(text: string, { isAllText = false, table }: RowFileOptions):
       return cell === "" ? [] : [{ rawName, value: isText(column) ? print(cell) : scan(cell).value!.text }]
     })
     const row = objectOf(fields)
+    length += row.text.length
+    if (length > longest) {
+      return Result.fail(
+        `As JSON, the rows have more than ${longest} characters, because each has the names of its columns. Shorten the names, or import a part of the file at a time.`
+      )
+    }
     rows.push(row)
     yield* pace.worked(8 * row.text.length + 64 * header.length)
   }
@@ -176,13 +189,26 @@ export function* readRowFile(text: string, options: RowFileOptions): Turns<Read>
   if (start !== "{") return yield* readTable(content, options)
   const [first = ""] = content.trim().split("\n", 1)
   const isWhole = first.length === content.trim().length || scan(first).issue !== undefined
-  return isWhole ? yield* readJson(content, options.table) : yield* readLines(content, options.table)
+  return isWhole ? yield* readJson(content, options.table) : yield* readRowLines(content, options.table)
 }
 
 const times = ["created_at", "updated_at"]
 
-/** Under what name a field is stored that only the service can set. */
-const storedName = (name: string): string => `imported_${name}`
+/** The names under which fields are stored that only the service can set: such as no row of the file has itself. */
+function* storedNames(rows: ReadonlyArray<JsonText>): Turns<ReadonlyMap<string, string>> {
+  const taken = new Set<string>()
+  const pace = new Pace()
+  for (const row of rows) {
+    for (const { name } of members(row)) if (name.startsWith("imported_")) taken.add(name)
+    yield* pace.worked(8 * row.text.length)
+  }
+  const free = (name: string): string => {
+    let [stored, number] = [`imported_${name}`, 1]
+    while (taken.has(stored)) stored = `imported_${name}_${++number}`
+    return stored
+  }
+  return new Map([...systemFields].map((name) => [name, free(name)]))
+}
 
 /**
  * Rows of a file as an import takes them: with an id and two times. Those of an export are kept. Where a file has its own
@@ -192,6 +218,7 @@ export function* importable(
   rows: ReadonlyArray<JsonText>,
   { makeId, now }: { readonly makeId: () => string; readonly now: string }
 ): Turns<{ readonly rows: ReadonlyArray<JsonText>; readonly renamed: ReadonlyArray<string> }> {
+  const names = yield* storedNames(rows)
   const renamed = new Set<string>()
   const made: Array<JsonText> = []
   const pace = new Pace()
@@ -202,18 +229,19 @@ export function* importable(
       return value?.[0] === '"' ? decodeString(value) : ""
     }
     const isExported = isRowId(text("id")) && times.every((name) => timeOf(text(name)) !== undefined)
-    const system = ["id", ...times].map((name) => {
+    const system = [...systemFields].map((name) => {
       const made = name === "id" ? makeId() : now
       return { rawName: print(name), value: print(isExported ? text(name) : made) }
     })
     const own = found.flatMap(({ name, rawName, value }) => {
-      if (!systemFields.has(name)) return [{ rawName, value }]
+      const stored = names.get(name)
+      if (stored === undefined) return [{ rawName, value }]
       if (isExported) return []
-      renamed.add(name)
-      return [{ rawName: print(storedName(name)), value }]
+      renamed.add(stored)
+      return [{ rawName: print(stored), value }]
     })
     made.push(objectOf([...system, ...own]))
     yield* pace.worked(8 * row.text.length)
   }
-  return { rows: made, renamed: [...renamed].map(storedName) }
+  return { rows: made, renamed: [...renamed] }
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { importable, readRowFile } from "../../../src/domain/files/RowFile.ts"
+import { importable, readRowFile, readRowLines } from "../../../src/domain/files/RowFile.ts"
 import { inTurns, type Turns } from "../../../src/domain/Turns.ts"
 import { longestBlock, longestTurn } from "../../support/LongestTurn.ts"
 
@@ -41,6 +41,7 @@ describe("A file that a person brings", () => {
       '{"table":"a","row":{"x":1}}\n{"table":"b","row":{"x":2}}\n',
       { a: ['{"x":1}'], b: ['{"x":2}'] }
     ],
+    ["has one line that names its table", '{"table":"a","row":{"x":1}}\n', { a: ['{"x":1}'] }],
     [
       "is a CSV",
       "name,price\nTea,3.50\nCake,12\n",
@@ -98,6 +99,17 @@ describe("A file that a person brings", () => {
     })
   }
 
+  it("is refused where the names of a CSV make its rows too long as JSON", () => {
+    const read = (longest: number) => ended(readRowFile("name,b\n1,2\n3,4", { table: "t", longest }))
+    assert.isTrue(Result.isSuccess(read(32)))
+    assert.include(read(31).pipe(Result.flip, Result.getOrThrow), "As JSON, the rows have more than 31 characters")
+  })
+
+  it("is read by lines where each is known to be a row, also if there is only one", () => {
+    const read = (text: string) => Result.map(ended(readRowLines(text, "")), ({ tables }) => [...tables.keys()])
+    assert.deepEqual(read('{"table":"a","row":{"table":"b","row":{}}}'), Result.succeed(["a"]))
+  })
+
   const worst: Readonly<Record<string, string>> = {
     "a million lines": `a\n${"1\n".repeat(999_999)}`,
     "as many rows as a file may have": `a\n${"1\n".repeat(100_000)}`,
@@ -125,5 +137,17 @@ describe("A file that a person brings", () => {
       [exported, `{"id":"made","created_at":"${now}","updated_at":"${now}","imported_id":7,"a":2}`]
     )
     assert.deepStrictEqual(made.renamed, ["imported_id"])
+  })
+  it("stores its own id under a name that none of its rows has", () => {
+    const texts = ['{"id":7}', '{"\\u0069mported_id":1}', '{"imported_id_2":2,"id":8,"updated_at":9}']
+    const rows = Result.getOrThrow(ended(readRowFile(texts.join("\n"), { table: "t" }))).tables.get("t")!
+    const made = ended(importable(rows, { makeId: () => "made", now: "now" }))
+    const own = made.rows.map(({ text }) => text.slice('{"id":"made","created_at":"now","updated_at":"now",'.length))
+    assert.deepStrictEqual(own, [
+      '"imported_id_3":7}',
+      '"\\u0069mported_id":1}',
+      '"imported_id_2":2,"imported_id_3":8,"imported_updated_at":9}'
+    ])
+    assert.deepStrictEqual(made.renamed, ["imported_id_3", "imported_updated_at"])
   })
 })

@@ -1,6 +1,6 @@
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
-import { timeText, type Row } from "../../../domain/Row.ts"
+import { systemFields, timeText, type Row } from "../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../domain/Turns.ts"
 
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
@@ -30,8 +30,7 @@ export function* csvOf(rows: ReadonlyArray<Row>): Turns<string | undefined> {
   }
   if (columns.size * rows.length > mostCells) return undefined
   const names = [...columns]
-  const system = ["id", "created_at", "updated_at"]
-  let csv = `${[...names, ...system].map((name) => quoted(name.toWellFormed())).join()}\r\n`
+  let csv = `${[...names, ...systemFields].map((name) => quoted(name.toWellFormed())).join()}\r\n`
   for (const [index, row] of rows.entries()) {
     const own = names.map((name) => textOf(found[index]?.get(name)))
     csv += `${[...own, row.id, timeText(row.createdAt), timeText(row.updatedAt)].join()}\r\n`

@@ -3,6 +3,7 @@ import type { RowFile } from "../../../domain/files/RowFile.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { cell, type Cells } from "./Cells.ts"
 import { accountPage, fault, proofField } from "./Frame.ts"
+import { onceField } from "./Once.ts"
 import { bytesText } from "./UsageBar.ts"
 
 const path = "/tables/_import"
@@ -14,9 +15,10 @@ export const importPage = (input: {
   /** In bytes: what a file can have. */
   readonly most: number
   readonly text?: string | undefined
+  readonly isAllText?: boolean
   readonly problem?: string | undefined
 }): Html => {
-  const { most, problem, proof, table, text } = input
+  const { isAllText, most, problem, proof, table, text } = input
   return accountPage({
     title: "Import rows",
     current: "/tables",
@@ -31,7 +33,7 @@ ${proofField(proof)}
 <div class="form-field"><label for="import-table">Table</label><input id="import-table" name="table" value="${table}" required pattern="[A-Za-z][A-Za-z0-9_\\-]{0,63}" title="A letter, then up to 63 letters, digits, _ or -" placeholder="notes" autocomplete="off" autocapitalize="none" spellcheck="false"><p class="small muted">For rows that name no table. It is created if you don’t have it.</p></div>
 <div class="form-field"><label for="import-file">File</label><input id="import-file" type="file" name="file" accept=".json,.ndjson,.jsonl,.csv,.tsv,.txt,application/json,text/csv"><p class="small muted">Up to ${bytesText(most)}.</p></div>
 <div class="form-field"><label for="import-text">Or paste it</label><textarea id="import-text" name="text" rows="6" class="code-area" spellcheck="false" placeholder="name,price&#10;Tea,3.50">\n${text ?? ""}</textarea></div>
-<div class="form-field"><label class="choice-line"><input type="checkbox" name="as_text" value="1"> Keep every cell of a CSV as text</label></div>
+<div class="form-field"><label class="choice-line"><input type="checkbox" name="as_text" value="1"${isAllText === true && " checked"}> Keep every cell of a CSV as text</label></div>
 <div class="actions"><button class="primary" type="submit">Show what it holds</button><a class="button" href="/tables">Cancel</a></div>
 </form>`
   })
@@ -61,9 +63,9 @@ export const importPreviewPage = (input: {
   /** The fields of the file that only the service can set, under the names that they get. */
   readonly renamed: ReadonlyArray<string>
   /** What the form sends back: the rows as they will be stored. */
-  readonly rows: string
+  readonly lines: string
 }): Html => {
-  const { format, proof, renamed, rows, tables } = input
+  const { format, lines, proof, renamed, tables } = input
   const count = tables.reduce((sum, table) => sum + table.rows, 0)
   return accountPage({
     title: "Import rows",
@@ -75,7 +77,7 @@ export const importPreviewPage = (input: {
 <p class="muted">Read as ${format}. Nothing is stored yet.</p>
 ${renamed.length > 0 && html`<p class="note">The service sets id, created_at and updated_at itself. The file’s own values are stored as ${renamed.join(", ")}.</p>`}
 <form method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/" data-keeps="nothing">
-${proofField(proof)}<textarea name="rows" hidden>\n${rows}</textarea>
+${proofField(proof)}${onceField()}<textarea name="rows" hidden>\n${lines}</textarea>
 <div class="actions"><button class="primary" type="submit">Import ${plural(count, "row")}</button><a class="button" href="${path}">Choose another file</a></div>
 </form>
 ${tables.map(first)}`

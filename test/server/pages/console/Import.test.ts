@@ -32,6 +32,20 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "5" }), { excludeTestServices: true }
     })
   )
 
+  it.effect("stores the one row of a file, and the same form again stores nothing more", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const preview = yield* owner.upload("/tables/_import", { table: "notes", text: '{"a":1}' })
+      const form = Object.fromEntries(untouched(preview, "/tables/_import"))
+      const [once, twice] = [yield* owner.upload("/tables/_import", form), yield* owner.upload("/tables/_import", form)]
+      assert.match(once.headers.get("location")!, /^\/tables\/notes\?imported=1&change=\d+$/)
+      assert.strictEqual(twice.headers.get("location"), once.headers.get("location"))
+      assert.deepStrictEqual(yield* rowsIn(owner.apiKey, "notes"), ['"a":1'])
+      const altered = { ...form, rows: form["rows"]!.replace('"a":1', '"a":2') }
+      assert.include((yield* owner.upload("/tables/_import", altered)).text, "This form was sent before")
+    })
+  )
+
   it.effect("keeps every digit, escape and id of what was pasted, through the preview", () =>
     Effect.gen(function* () {
       const owner = yield* newOwner
@@ -58,8 +72,13 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "5" }), { excludeTestServices: true }
         assert.include(answer.text, message)
         return answer.text
       })
-      const typed = { table: "1", text: "a,b" }
-      assert.include(yield* refused(typed, "Begin the name with a letter"), "a,b</textarea>")
+      const typed = { table: "1", text: "a,b", as_text: "1" }
+      const again = yield* refused(typed, "Begin the name with a letter")
+      assert.include(again, "a,b</textarea>")
+      assert.include(again, 'name="as_text" value="1" checked')
+      const names = (size: number, name: string) => `${name.repeat(size)},b\n${"1,2\n".repeat(4)}`
+      yield* refused({ table: "t", text: names(1_900_000, "x") }, "As JSON, the rows have more than 4194304 characters")
+      yield* refused({ table: "t", text: names(360_000, "\u8a18") }, "As JSON, the file is too long for this page")
       yield* refused({ table: "t", text: "" }, "The file is empty.")
       yield* refused({ table: "t", text: '{"a":1}\n{"a":\n' }, "Line 2: ")
       yield* refused({ table: "t", file: new File([new Uint8Array([0xff, 0xfe, 0x41])], "x.csv") }, "not UTF-8")
