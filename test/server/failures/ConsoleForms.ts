@@ -34,12 +34,19 @@ export const worstForms = Effect.gen(function* () {
   const owner = yield* newOwner
   const { id, updated_at } = yield* owner.add("notes", JSON.stringify({ n: 1, text: "a\r\nb\n".repeat(6000) }))
   const row = `/tables/notes/${id}`
+  const wide = yield* owner.add("notes", `{${Array.from({ length: 100 }, (_, n) => `"f${n}":""`).join(",")}}`)
+  const wideRow = `/tables/notes/${wide.id}`
   const proof = `proof=${owner.proof}`
   const guard = `${proof}&updated_at=${updated_at}`
   const forms: ReadonlyArray<readonly [path: string, what: string, body: Body]> = [
     ["/tables", "many parameters", () => `${proof}&${"a=&".repeat(ofRows / 3 - 40)}`],
     ["/tables", "a first row of many names", () => `${proof}&name=t&row=${manyNames(ofRows - 200)}`],
     ["/tables", "a first row of escapes", () => `${proof}&name=t&row={"a":"${"\\u0061".repeat(ofRows / 6 - 40)}"}`],
+    [
+      "/tables/notes/_add",
+      "many empty lines",
+      () => `${proof}&${"a&".repeat(ofRows / 2 - 2200)}${lines(4000, (n) => `name_${n}=${n}&value_${n}=&`)}`
+    ],
     ["/tables/notes/_add", "many suggestions", () => `${proof}&value_0=x&${lines(ofRows - 200, () => "suggested=&")}`],
     [
       "/tables/notes/_add",
@@ -47,6 +54,11 @@ export const worstForms = Effect.gen(function* () {
       () => `${proof}&${lines(ofRows - 200, (n) => `name_${n}=${n}&type_${n}=json&value_${n}=[&`)}`
     ],
     [row, "many fields", () => `${guard}&${lines(ofRows - 200, (n) => `name_${n}=${n}&value_${n}=${n}&`)}`],
+    [
+      wideRow,
+      "a row of many fields",
+      () => `proof=${owner.proof}&updated_at=${wide.updated_at}&${"a&".repeat(ofRows / 2 - 100)}`
+    ],
     [row, "a deep value", () => `${guard}&name_2=d&type_2=json&value_2=${deep(ofRows - 300)}`],
     [`${row}/_json`, "many names", () => `${guard}&row=${manyNames(ofRows - 300)}`],
     [`${row}/_json`, "deep values", () => `${guard}&row={"a":${deep(ofRows - 300)}}`],
@@ -57,6 +69,11 @@ export const worstForms = Effect.gen(function* () {
       `${row}/_merge`,
       "two rows of many names",
       () => `${guard}&base=${names(0)(ofMerges / 2 - 300)}&mine=${names(50_000)(ofMerges / 2 - 300)}`
+    ],
+    [
+      `${row}/_merge`,
+      "many choices",
+      () => `${guard}&base={}&mine=${names(0)(12_000)}&${"a&".repeat(ofMerges / 2 - 6500)}`
     ],
     [`${row}/_merge`, "deep values", () => `${guard}&base={}&mine={"a":${deep(ofMerges - 400)}}`],
     [`${row}/_cell`, "a value of many names", () => `${guard}&field=x&type=json&value=${manyNames(ofRows - 300)}`],

@@ -13,7 +13,7 @@ import { makeConsole } from "./Console.ts"
 import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { newRowPage } from "./NewRowPage.ts"
-import { mostFields, readFields } from "./RowForm.ts"
+import { mostFields, readFields, sentBy } from "./RowForm.ts"
 import { noSuchRow, placeOf } from "./RowRoutes.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
 
@@ -43,7 +43,8 @@ export const NewRowRoutes = Layer.effectDiscard(
         })
         const { columns, rows: others } = yield* Effect.scoped(sample)
         const suggested = columns.map((name) => {
-          const value = others.find(({ values }) => values.has(name))?.values.get(name)
+          // Of a field that is null so far, nobody knows what it will be; and what is left blank is left out.
+          const value = others.map(({ values }) => values.get(name)).find((one) => one !== undefined && one !== "null")
           return [name, kindOf(value ?? '""')] as const
         })
         return accountResponse(newRowPage({ table, proof, suggested, asJson }))
@@ -52,25 +53,26 @@ export const NewRowRoutes = Layer.effectDiscard(
 
     yield* console.form(
       "/tables/:table/_add",
-      Effect.fnUntraced(function* ({ actor, proof }, fields) {
+      Effect.fnUntraced(function* ({ actor, proof }, form) {
         const table = yield* tableOf
+        const fields = sentBy(form)
         const json = fields.get("row")
-        const names = fields.getAll("suggested").slice(0, mostFields)
+        const names = form.getAll("suggested").slice(0, mostFields)
         const again = (problem: string, faults: ReadonlyMap<number, string> = new Map()) =>
           accountResponse(
             newRowPage({
               table,
               proof,
               suggested: names.map((name) => [name, "text"] as const),
-              asJson: json !== null,
+              asJson: json !== undefined,
               problem,
               typed: { fields, faults },
-              typedJson: json ?? undefined
+              typedJson: json
             }),
             400
           )
         const read =
-          json === null
+          json === undefined
             ? Result.mapError(readFields(fields, []), (faults) => ({ faults, problem: "The row was not added." }))
             : Result.mapError(checkRow(json, limits.rowBytes), (problem) => ({
                 faults: new Map<number, string>(),

@@ -94,13 +94,23 @@ const storedLine = (line: Line, member: Member, textPath: string): Html => {
 const freshLine = (line: Line): Html =>
   html`<tr><th scope="row"><input name="name_${line.index}" value="${line.name}" placeholder="New field" aria-label="Name of a new field" autocomplete="off" autocapitalize="none" spellcheck="false"></th><td>${typeSelect(line)}</td><td>${valueControl(line)}${faultLine(line)}</td><td></td></tr>\n`
 
+/** What a form sent, by the names of its controls. */
+export type Sent = ReadonlyMap<string, string>
+
+/** The first value of each name. `URLSearchParams` looks through all of them for each that is asked for. */
+export const sentBy = (form: URLSearchParams): Sent => {
+  const sent = new Map<string, string>()
+  for (const [name, value] of form) if (!sent.has(name)) sent.set(name, value)
+  return sent
+}
+
 /** What was typed into a form that could not be read, and what is wrong with it, by the numbers of its lines. */
 export interface Typed {
-  readonly fields: URLSearchParams
+  readonly fields: Sent
   readonly faults: ReadonlyMap<number, string>
 }
 
-const kindIn = (text: string | null): Kind | undefined => kinds.find(([kind]) => kind === text)?.[0]
+const kindIn = (text: string | undefined): Kind | undefined => kinds.find(([kind]) => kind === text)?.[0]
 
 /** The lines of a form: one for each stored field, or each name to fill in, and empty ones for new fields. */
 export const formLines = (input: {
@@ -114,7 +124,7 @@ export const formLines = (input: {
   const line = (index: number, name: string, kind: Kind, shown: string): Line => ({
     index,
     name: typed?.fields.get(`name_${index}`) ?? name,
-    kind: kindIn(typed?.fields.get(`type_${index}`) ?? null) ?? kind,
+    kind: kindIn(typed?.fields.get(`type_${index}`)) ?? kind,
     shown: typed?.fields.get(`value_${index}`) ?? shown,
     isRemoved: typed?.fields.has(`remove_${index}`) === true,
     fault: typed?.faults.get(index)
@@ -147,7 +157,7 @@ export const valueOf = (kind: Kind, typed: string, before?: string): Result.Resu
     case "boolean":
       return /^(?:true|false)$/.test(typed.trim()) ? Result.succeed(typed.trim()) : Result.fail("Enter true or false.")
     case "null":
-      return Result.succeed("null")
+      return typed === "" ? Result.succeed("null") : Result.fail("Choose another type, or clear the value.")
     case "json": {
       const { issue, value } = scan(typed)
       return issue === undefined ? Result.succeed(value.text) : Result.fail(issue.message)
@@ -156,44 +166,53 @@ export const valueOf = (kind: Kind, typed: string, before?: string): Result.Resu
 }
 
 /** Whether a control was sent back as it was shown. */
-const isUntouched = ({ name, value }: Member, fields: URLSearchParams, index: number): boolean =>
-  fields.get(`name_${index}`) === name &&
-  fields.get(`type_${index}`) === kindOf(value) &&
-  (kindOf(value) === "null" || withLineFeeds(fields.get(`value_${index}`) ?? "") === asSent(shownOf(value)))
+const isUntouched = ({ name, value }: Member, sent: Sent, index: number): boolean =>
+  sent.get(`name_${index}`) === name &&
+  sent.get(`type_${index}`) === kindOf(value) &&
+  withLineFeeds(sent.get(`value_${index}`) ?? "") === asSent(shownOf(value))
 
 /**
  * The row that a form makes of the stored fields. What was not touched keeps every byte, escapes and digits included. The
  * failure says what is wrong with which line.
  */
 export const readFields = (
-  fields: URLSearchParams,
+  sent: Sent,
   stored: ReadonlyArray<Member>
 ): Result.Result<JsonText, ReadonlyMap<number, string>> => {
   const faults = new Map<number, string>()
-  const made: Array<Pick<Member, "name" | "rawName" | "value">> = []
+  const kept = new Set<string>()
+  const typed: Array<readonly [index: number, name: string]> = []
+  const made: Array<Pick<Member, "rawName" | "value">> = []
   const take = (index: number, before: Member | undefined): void => {
-    const name = fields.get(`name_${index}`) ?? ""
+    const name = sent.get(`name_${index}`) ?? ""
     const text = before !== undefined && kindOf(before.value) === "text" ? decodeString(before.value) : undefined
-    const value = valueOf(kindIn(fields.get(`type_${index}`)) ?? "text", fields.get(`value_${index}`) ?? "", text)
+    const value = valueOf(kindIn(sent.get(`type_${index}`)) ?? "text", sent.get(`value_${index}`) ?? "", text)
     if (Result.isFailure(value)) return void faults.set(index, value.failure)
     if (name === "") return void faults.set(index, "Name the field, or remove it.")
     if (systemFields.has(name)) return void faults.set(index, `${name} is set by the service. Use another name.`)
-    if (made.some((other) => other.name === name)) return void faults.set(index, `There is another field ${name}.`)
-    made.push({ name, rawName: before?.name === name ? before.rawName : print(name), value: value.success })
+    typed.push([index, name])
+    made.push({ rawName: before?.name === name ? before.rawName : print(name), value: value.success })
   }
   for (const [index, member] of stored.entries()) {
-    if (fields.has(`remove_${index}`)) continue
-    if (!isEditable(member) || isUntouched(member, fields, index)) made.push(member)
-    else take(index, member)
+    if (sent.has(`remove_${index}`)) continue
+    if (!isEditable(member) || isUntouched(member, sent, index)) {
+      kept.add(member.name)
+      made.push(member)
+    } else take(index, member)
   }
-  for (let index = stored.length; fields.has(`value_${index}`) && index < stored.length + mostFields; index++) {
-    const isBlank = fields.get(`value_${index}`) === "" && fields.get(`type_${index}`) !== "null"
+  for (let index = stored.length; sent.has(`value_${index}`) && index < stored.length + mostFields; index++) {
+    const isBlank = sent.get(`value_${index}`) === "" && sent.get(`type_${index}`) !== "null"
     // A suggested field that was left blank is not wanted.
-    if (isBlank || fields.get(`name_${index}`) === "") {
+    if (isBlank || sent.get(`name_${index}`) === "") {
       if (!isBlank) faults.set(index, "Name the field, or clear its value.")
       continue
     }
     take(index, undefined)
+  }
+  // A name may be that of a field further down, which only now is known to stay.
+  for (const [index, name] of typed) {
+    if (kept.has(name)) faults.set(index, `There is another field ${name}.`)
+    kept.add(name)
   }
   return faults.size > 0 ? Result.fail(faults) : Result.succeed(objectOf(made))
 }

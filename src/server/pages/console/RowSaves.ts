@@ -12,7 +12,7 @@ import { Settings } from "../../config/Settings.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { readFields, valueOf, type Typed } from "./RowForm.ts"
+import { mostFields, readFields, sentBy, valueOf, type Typed } from "./RowForm.ts"
 import type { View } from "./RowViews.ts"
 
 /** A row that forms are about; or one text of it, where they may touch nothing else. */
@@ -116,11 +116,14 @@ export const makeRowSaves = Effect.gen(function* () {
   })
 
   /** The fields of a row, each with its type. */
-  const byFields = Effect.fnUntraced(function* (edited: Edited, fields: URLSearchParams) {
-    const base = yield* baseOf(edited, fields)
+  const byFields = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
+    const base = yield* baseOf(edited, form)
     if (base === undefined) return gone({ view: "fields" })
-    const read = readFields(fields, members(base.data))
+    const fields = sentBy(form)
     const typed = (faults: Typed["faults"]) => ({ view: "fields", typed: { fields, faults } }) as const
+    const all = members(base.data)
+    if (all.length > mostFields) return refused({ problem: "The row was not saved.", ...typed(new Map()) })
+    const read = readFields(fields, all)
     if (Result.isSuccess(read)) return yield* save(edited, base, read.success, typed(new Map()))
     return refused({ problem: "The row was not saved.", ...typed(read.failure) })
   })
@@ -149,9 +152,10 @@ export const makeRowSaves = Effect.gen(function* () {
   })
 
   /** What was chosen of a conflict. */
-  const byChoices = Effect.fnUntraced(function* (edited: Edited, fields: URLSearchParams) {
+  const byChoices = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
     const { textField } = edited
-    const base = yield* baseOf(edited, fields)
+    const base = yield* baseOf(edited, form)
+    const fields = sentBy(form)
     const [before, mine] = [scanObject(fields.get("base") ?? ""), scanObject(fields.get("mine") ?? "")]
     if (base === undefined || before.issue !== undefined || mine.issue !== undefined) return gone({ view: "fields" })
     const theirs = contentOf(base, textField).text

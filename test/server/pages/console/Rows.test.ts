@@ -74,6 +74,54 @@ suite("The page of a row", (it) => {
     })
   )
 
+  it.effect("stores no name twice: a field that was renamed to another's name says so, wherever that stands", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"a":1,"b":2,"c":3}')
+      const path = `/tables/notes/${id}`
+      const renamed = (names: Readonly<Record<string, string>>) =>
+        Effect.gen(function* () {
+          const fields = untouched(yield* owner.get(path), path)
+          for (const [name, value] of Object.entries(names)) fields.set(name, value)
+          return yield* owner.post(path, fields)
+        })
+      for (const [name, other] of [
+        ["name_0", "b"],
+        ["name_2", "b"]
+      ] as const) {
+        const page = yield* renamed({ [name]: other })
+        assert.strictEqual(page.status, 400)
+        assert.include(page.text, `id="fault-${name.slice(-1)}" role="alert">There is another field ${other}.`)
+      }
+      assert.strictEqual(yield* owner.row("notes", id), '"a":1,"b":2,"c":3')
+      assert.strictEqual((yield* renamed({ name_0: "b", name_1: "a" })).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), '"b":1,"a":2,"c":3')
+    })
+  )
+
+  it.effect("takes nothing typed for null: a value beside that type is refused, and no new field begins with it", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"a":null,"b":null}')
+      const path = `/tables/notes/${id}`
+      const fields = untouched(yield* owner.get(path), path)
+      fields.set("value_0", "Ada")
+      const page = yield* owner.post(path, fields)
+      assert.strictEqual(page.status, 400)
+      assert.include(page.text, "Choose another type, or clear the value.")
+      assert.include(page.text, 'value="Ada"')
+      fields.set("type_0", "text")
+      assert.strictEqual((yield* owner.post(path, fields)).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), '"a":"Ada","b":null')
+      const add = untouched(yield* owner.get("/tables/notes/_add"), "/tables/notes/_add")
+      assert.deepStrictEqual([add.getAll("suggested"), add.get("type_1")], [["a", "b"], "text"])
+      add.set("value_0", "Bob")
+      const added = yield* owner.post("/tables/notes/_add", add)
+      const addedId = /notes\/([\w-]+)\?/.exec(added.headers.get("location") ?? "")?.[1] ?? ""
+      assert.strictEqual(yield* owner.row("notes", addedId), '"a":"Bob"')
+    })
+  )
+
   it.effect("lets its person choose field by field where somebody else changed the row, and loses nothing", () =>
     Effect.gen(function* () {
       const owner = yield* newOwner
