@@ -127,18 +127,30 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
         yield* removeAccount(accountId)
       })
 
+      /** Closes the account and says so to its owner: whoever sent the request can keep neither from happening. */
+      const closeAndTell = (accountId: AccountId, email: Email) =>
+        Effect.uninterruptible(
+          Effect.gen(function* () {
+            yield* close(accountId, email)
+            cache.forget(accountId)
+            yield* Effect.catchCause(notices.accountDeleted(email), (cause) =>
+              Effect.logWarning("The deletion of an account was not mailed", cause)
+            )
+          })
+        )
+
       /**
-       * Deletes the actor's account, if this is its e-mail address. Succeeds once nothing of it is left. The address may sign up
-       * again, for an empty account.
+       * Deletes the actor's account, if this is its e-mail address. It is closed from then on; what it held is removed as far as
+       * the database answers, and the rest by the service's background work. The address may sign up again, for an empty account.
        */
       const deleteAccount = traced("AccountDeletion.deleteAccount")(function* (actor: Reach, email: Email) {
         const refusal = accountRefusal(actor)
         if (refusal !== undefined) return yield* refusal
         const { accountId } = actor
-        yield* close(accountId, email)
-        cache.forget(accountId)
-        yield* remove(accountId)
-        yield* notices.accountDeleted(email)
+        yield* closeAndTell(accountId, email)
+        yield* Effect.catchCause(remove(accountId), (cause) =>
+          Effect.logWarning("An account is deleted, and what it held is not removed yet", cause)
+        )
       })
 
       /** Ends deletions that were interrupted, and gives their number. */

@@ -11,7 +11,7 @@ import {
 } from "../../domain/Change.ts"
 import { JsonText, print } from "../../domain/json/JsonText.ts"
 import { ChangesExpired, invalid } from "../../domain/Problem.ts"
-import { bigint, texts } from "../sql/SqlParams.ts"
+import { bigint, texts, withoutNul } from "../sql/SqlParams.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import { noVersion } from "../tables/engine/Workspace.ts"
 import { traced } from "../telemetry/Traced.ts"
@@ -69,9 +69,9 @@ export class Changes extends Context.Service<Changes>()("agent-memory/server/cha
       return [
         sql`account_id = ${actor.accountId}`,
         ...(tables === null ? [] : [sql`table_name = ANY (${texts(tables)}::text[])`]),
-        ...(table === undefined ? [] : [sql`table_name = ${table}`]),
+        ...(table === undefined ? [] : [sql`table_name = ${withoutNul(table)}`]),
         // As it is printed, an author has its id between the seventh and the eighth quote.
-        ...(by === undefined ? [] : [sql`split_part(changed_by, '"', 8) = ${by}`])
+        ...(by === undefined ? [] : [sql`split_part(changed_by, '"', 8) = ${withoutNul(by)}`])
       ]
     }
 

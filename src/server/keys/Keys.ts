@@ -1,3 +1,4 @@
+import { withoutNul } from "../sql/SqlParams.ts"
 import { Context, Effect, Layer, Option } from "effect"
 import { Digest, SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -123,7 +124,7 @@ export class Keys extends Context.Service<Keys>()("agent-memory/server/keys/Keys
       const revoked = yield* sql`
         UPDATE api_keys
         SET revoked_at = memory_now()
-        WHERE account_id = ${accountId} AND key_id = ${id.replaceAll("\0", "�")} AND revoked_at IS NULL
+        WHERE account_id = ${accountId} AND key_id = ${withoutNul(id)} AND revoked_at IS NULL
         RETURNING key_id
       `
       return revoked.length

@@ -177,7 +177,7 @@ const matching = Effect.fnUntraced(function* (actor: Actor, target: Target) {
 export const dryRefusedUpdate = (actor: Actor, target: Target) =>
   Effect.map(matching(actor, target), ({ ids, matched }) => answer(matched, ids, ',"needs_allow_multiple":true'))
 
-/** What a delete that archives rows would remove. Nothing but what chooses them can be at fault. */
+/** What an unguarded delete that archives rows would remove. Nothing but what chooses them can be at fault. */
 export const dryDelete = Effect.fnUntraced(function* (actor: Actor, { table, ...sent }: DeleteTarget) {
   const filter = yield* Effect.fromResult(chosenBy(sent, ""))
   const rows = yield* Rows
@@ -186,10 +186,10 @@ export const dryDelete = Effect.fnUntraced(function* (actor: Actor, { table, ...
   return noted(answer(matched, ids), note)
 })
 
-/** What a delete for good that was evaluated, but not stored, would have removed. */
-export const dryForget = (body: JsonText): JsonText => {
+/** What a delete that was evaluated, but not stored, would have removed. */
+export const dryEvaluated = (body: JsonText): JsonText => {
   const told = new Map(members(body).map(({ name, value }) => [name, value]))
-  const matched = told.get("forgotten")!
+  const matched = told.get("forgotten") ?? told.get("deleted")!
   const note = told.get("note")
   const hasMore = told.get("has_more") ?? "false"
   return JsonText.trusted(

@@ -8,7 +8,7 @@ import { mcpResource } from "./ServerMetadata.ts"
 import { traced } from "../telemetry/Traced.ts"
 import { SqlClient } from "effect/sql"
 import { makePrune } from "../sql/Prune.ts"
-import { texts } from "../sql/SqlParams.ts"
+import { texts, withoutNul } from "../sql/SqlParams.ts"
 import { refine } from "../sql/SqlFailure.ts"
 import type { AllowedCode } from "./Codes.ts"
 
@@ -80,7 +80,7 @@ export class Grants extends Context.Service<Grants>()("agent-memory/server/oauth
       const revoked = yield* sql`
         UPDATE connections
         SET expires_at = memory_now()
-        WHERE account_id = ${accountId} AND connection_id = ${id.replaceAll("\0", "�")} AND expires_at > memory_now()
+        WHERE account_id = ${accountId} AND connection_id = ${withoutNul(id)} AND expires_at > memory_now()
         RETURNING connection_id
       `
       return revoked.length

@@ -12,5 +12,8 @@ export const times: (milliseconds: ReadonlyArray<number | null>) => PgTypes.Para
   array(PgTypes.OID.timestamptz)(milliseconds)
 export const bigints = (values: ReadonlyArray<number | null>): PgTypes.Parameter =>
   array(PgTypes.OID.int8)(values.map((value) => (value === null ? null : BigInt(value))))
+/** A text to look for that may have any character: no stored one has what stands for NUL, which PostgreSQL does not take. */
+export const withoutNul = (text: string): string => text.replaceAll("\0", "\ufffd")
+
 export const bigint = (value: number): PgTypes.Parameter => PgTypes.int8(BigInt(value))
 export const time = (milliseconds: number): PgTypes.Parameter => PgTypes.timestamptz(milliseconds)

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import { sees, type Actor } from "../../domain/Actor.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
+import { isTableName } from "../../domain/Query.ts"
 import { isRowId } from "../../domain/Row.ts"
 import {
   currentText,
@@ -171,7 +172,7 @@ export class Versions extends Context.Service<Versions>()("agent-memory/server/v
      * `limit`, and whether there are more. The scope holds the memory that was reserved for them.
      */
     const readDeleted = traced("Versions.readDeleted")(function* (actor: Actor, table: string, query: DeletedQuery) {
-      if (!sees(actor, table)) return { versions: [], hasMore: false }
+      if (!sees(actor, table) || !isTableName(table)) return { versions: [], hasMore: false }
       const { accountId } = actor
       const { versions } = yield* readWithinRoom(accountId, capacity, (most) =>
         storedDeleted(accountId, table, query, most)

@@ -1,8 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { AccountDeletion } from "../../../src/server/accounts/AccountDeletion.ts"
+import { Outbox } from "../../../src/server/mail/Mailer.ts"
+import { Email } from "../../../src/domain/Account.ts"
 import { TableCache } from "../../../src/server/tables/engine/cache/TableCache.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { actorNow, anotherInstance } from "../../support/Instances.ts"
@@ -113,6 +115,45 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "10000" }), { excludeTestServices:
         []
       )
       assert.notInclude(yield* storedText, marker)
+    })
+  )
+
+  it.effect("is deleted and its owner told, though its rows can't be removed yet or nobody waits for the answer", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const outbox = yield* Outbox
+      const deletion = yield* AccountDeletion
+      const [first, second] = [yield* markedAccount, yield* markedAccount]
+      const told = (email: string) =>
+        Effect.repeat(
+          Effect.map(outbox.sent, (mails) => mails.some(({ subject, to }) => to === email && /deleted/.test(subject))),
+          { until: (isTold) => isTold, schedule: Schedule.spaced("5 millis") }
+        )
+      yield* Effect.acquireUseRelease(
+        sql`ALTER TABLE idempotency_records RENAME TO elsewhere`,
+        () =>
+          Effect.gen(function* () {
+            const body = JSON.stringify({ email: first.email })
+            const answer = yield* wire("DELETE", "/v1/_account", { key: first.key, body })
+            assert.strictEqual(answer.status, 200, answer.text)
+            assertProblem(yield* wire("GET", "/v1/notes", { key: first.key }), 401, "unauthenticated")
+          }),
+        () => Effect.orDie(sql`ALTER TABLE elsewhere RENAME TO idempotency_records`)
+      )
+      yield* told(first.email)
+      const sent = yield* Effect.forkChild(
+        deletion.deleteAccount(yield* actorNow(second.accountId), Email.make(second.email))
+      )
+      const isClosed = Effect.map(
+        sql`SELECT FROM accounts WHERE account_id = ${second.accountId} AND closed_at IS NULL`,
+        ({ length }) => length === 0
+      )
+      yield* Effect.repeat(isClosed, { until: (isClosed) => isClosed })
+      yield* Fiber.interrupt(sent)
+      yield* told(second.email)
+      yield* sql`UPDATE accounts SET closed_at = memory_now() - interval '2 minutes' WHERE closed_at IS NOT NULL`
+      yield* deletion.resume
+      for (const { accountId } of [first, second]) assert.deepStrictEqual(yield* leftOf(accountId), [])
     })
   )
 

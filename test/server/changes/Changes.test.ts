@@ -153,6 +153,7 @@ layer(serviceLayer(unlimited), { excludeTestServices: true })("Changes", (it) =>
       assert.deepStrictEqual(yield* numbers(`?by=${id}`), [3, 2])
       assert.deepStrictEqual(yield* numbers(`?by=${id}&table=tasks&since=0`), [3])
       assert.deepStrictEqual(yield* numbers("?by=unknown"), [])
+      assert.deepStrictEqual(yield* numbers("?by=a%00"), [])
       for (const wrong of ["?since=x", "?since=-1", "?limit=0", "?cursor=x", "?table=_x", "?sinc=1"]) {
         assert.strictEqual((yield* request("GET", `/v1/_changes${wrong}`, { key })).status, 400, wrong)
       }

@@ -56,6 +56,9 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       const whole = yield* request("GET", new URL(download_url).pathname)
       const all = JSON.parse(whole.text) as Rows
       assert.deepStrictEqual([numbersOf(all.rows), all.has_more], [upTo(30), false])
+      const next = yield* query(token, { cursor: (answer as unknown as { next_cursor: string }).next_cursor })
+      assert.isTrue(next.has_more)
+      assert.isUndefined(next._service_query_link)
       const asked = yield* query(token, { limit: 7, includeLink: true })
       assert.strictEqual(asked._service_query_link?.rows, 7)
       const few = yield* query(token, { limit: 3 })

@@ -110,6 +110,7 @@ layer(
       const failing = [
         ["delete", { filter: {} }],
         ["delete", { filter: { a: [] } }],
+        ["delete", { filter: { g: 1 }, ifUpdatedAt: "2020-01-01T00:00:00.000Z" }],
         ["update_where", { filter: { g: 2 }, patch: {} }],
         ["update_where", { filter: { n: 1 }, patch: { id: "x" } }],
         ["update_where", { filter: { n: 1 }, patch: { s: "x".repeat(66_000) } }],

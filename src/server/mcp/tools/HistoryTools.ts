@@ -40,8 +40,10 @@ const ofRow = Effect.fnUntraced(function* (actor: Actor, table: string, id: stri
   const live = found.current === undefined ? "" : `,"current":${currentText(found.current)}`
   if (found.versions.length > 0) {
     const { said, shown } = shownVersions(found.versions)
-    const hasMore = shown.length < found.versions.length
-    return JsonText.trusted(`{"versions":[${shown.join()}],"has_more":${hasMore}${live}${noteMember(said)}}`)
+    const left = found.versions.slice(shown.length).map(({ version }) => version)
+    const rest = left.length === 0 ? [] : [`Left out: ${left.join(", ")}; restore takes these numbers, too.`]
+    const note = noteMember([said ?? [], rest].flat().join(" ") || undefined)
+    return JsonText.trusted(`{"versions":[${shown.join()}],"has_more":${left.length > 0}${live}${note}}`)
   }
   const note =
     found.current === undefined

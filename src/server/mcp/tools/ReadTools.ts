@@ -104,7 +104,9 @@ export const query = tool({
     // No link leads to a table out of reach.
     const isLinkAsked = includeLink === true && sees(actor, table)
     const hasLong = cut !== undefined || found.rows.some(hasLongText)
-    if (!isLinkAsked && !isCut && !hasLong) return JsonText.trusted(`${body}}`)
+    // The link of the first page shows all, and an account has only so many links at a time.
+    const isLinkDue = isLinkAsked || (after === undefined && (isCut || hasLong))
+    if (!isLinkDue) return JsonText.trusted(`${body}}`)
     const links = yield* Links
     // Without a limit of the caller's own, the whole result is the person's to see.
     const linkLimit = args.limit ?? maxQueryLimit

@@ -10,7 +10,7 @@ import {
   boundedBatch,
   boundedUpdate,
   dryDelete,
-  dryForget,
+  dryEvaluated,
   dryRefusedUpdate,
   dryUpdate,
   shownBy,
@@ -161,15 +161,15 @@ export const remove = tool({
   }),
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, actor) {
-    if (args.dryRun === true && args.forever !== true) return yield* dryDelete(actor, args)
+    const { all, filter, forever, ifUpdatedAt, search, table } = args
+    if (args.dryRun === true && forever !== true && ifUpdatedAt === undefined) return yield* dryDelete(actor, args)
     const writes = yield* Writes
     const { notes } = yield* Rows
-    const { all, filter, forever, ifUpdatedAt, search, table } = args
     const operation = { action: "delete", filter, search, all, forever, ifUpdatedAt } as const
     const write = writes.write(actor, targetOf(args), operation)
     return yield* written(
       notes.ofWrite({ table, filter }, actor, write),
-      args.dryRun === true ? dryForget : withoutNull
+      args.dryRun === true ? dryEvaluated : withoutNull
     )
   })
 })

@@ -54,7 +54,7 @@ export const notice = (text: HtmlValue): Html | false =>
   text !== undefined && text !== false && html`<div class="note" role="status">${text}</div>`
 
 /** A form's fault, which is announced. */
-export const fault = (text: string | undefined, id?: string): Html | false =>
+export const fault = (text: Html | string | undefined, id?: string): Html | false =>
   text !== undefined && html`<p class="form-fault"${id !== undefined && html` id="${id}"`} role="alert">${text}</p>`
 
 /**

@@ -68,8 +68,8 @@ export const gridPage = (input: {
 <div class="console-actions"><a class="button primary" href="${path}/_add">Add a row</a><a class="button" href="/tables/_import?table=${table}">Import</a>
 <details class="menu"><summary class="button">Export</summary><ul class="card"><li><a href="${path}/_export?format=json" download>JSON, all rows</a></li><li><a href="${path}/_export?format=csv" download>CSV, all rows</a></li></ul></details>
 ${rows.length > 0 && shareForm(path, proof, ask)}${copyAs(table, ask, input.baseUrl)}</div></header>
-${notice(result)}${fault(problem)}
-<div class="console-bar">${searchForm(path, ask)}${filterForm(path, ask, [...columns, ...systemColumns.map(([name]) => name)])}${chips(ask, address)}</div>
+${notice(result)}${fault(problem && html`${problem} <a href="${path}">Show all rows</a>`)}
+<div class="console-bar">${searchForm(path, ask)}${filterForm(path, ask, [...columns, ...systemColumns.map(([name]) => name)])}${chips(problem === undefined ? ask : { sort: ask.sort }, address)}</div>
 ${
   rows.length === 0
     ? html`<p class="empty">${isFiltered ? html`No rows match. <a href="${path}">Show all rows</a>.` : "This page of the table has no rows."}</p>`

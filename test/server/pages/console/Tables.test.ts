@@ -63,6 +63,11 @@ suite("The pages of tables", (it) => {
       const broken = yield* owner.get("/tables/t?filter=%7B")
       assert.strictEqual(broken.status, 200)
       assert.include(broken.text, 'role="alert"')
+      // Each comparison would be shown with the address of the filter without it.
+      const many = JSON.stringify(Object.fromEntries(Array.from({ length: 700 }, (_, n) => [`k${n}`, 1])))
+      const refused = yield* owner.get(`/tables/t?filter=${encodeURIComponent(many)}`)
+      assert.include(refused.text, '<a href="/tables/t">Show all rows</a>')
+      assert.isBelow(refused.text.length, 400_000)
     })
   )
 
