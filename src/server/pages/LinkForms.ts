@@ -1,6 +1,7 @@
 import { Effect, Option, Result, type Scope } from "effect"
 import { HttpRouter, type HttpServerRequest } from "effect/http"
 import { print } from "../../domain/json/JsonText.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
 import { FieldNotFound, FieldNotText } from "../../domain/Problem.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { Settings } from "../config/Settings.ts"
@@ -21,7 +22,7 @@ import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Rows } from "../tables/Rows.ts"
 import { Versions } from "../versions/Versions.ts"
 import { makeRowSaves, type Saved } from "./console/RowSaves.ts"
-import { resultOf, viewOf, type View } from "./console/RowViews.ts"
+import { resultOf, viewOf, type EditedText, type View } from "./console/RowViews.ts"
 import { rowFormBytes } from "./console/TablesRoutes.ts"
 import { failurePage } from "./LinkMessages.ts"
 import { linkConflictPage, linkPage, linkPlace, linkTextPage, type EditableLink } from "./LinkPage.ts"
@@ -60,7 +61,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
   const { limits } = yield* Settings
   const bytes = rowFormBytes(limits)
 
-  type Said = Pick<Parameters<typeof linkPage>[0], "result" | "problem" | "typed" | "typedText">
+  type Said = Pick<Parameters<typeof linkPage>[0], "result" | "problem" | "unsaved">
   const pageOf = Effect.fnUntraced(function* (
     link: EditableLink,
     content: EditableContent,
@@ -93,20 +94,18 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
     return Option.isSome(row) ? row.value : yield* rowDeleted()
   })
 
-  const textPageOf = Effect.fnUntraced(function* (
-    link: EditableLink,
-    name: string,
-    { problem, typedText }: Pick<Said, "problem" | "typedText"> = {}
-  ) {
+  const textPageOf = Effect.fnUntraced(function* (link: EditableLink, edited: EditedText, problem?: string) {
+    const path = yield* pathOf
+    const status = problem === undefined ? 200 : 400
+    return withEditor((nonce) => privatePage(linkTextPage({ link, edited, path, nonce, problem }), status))
+  })
+
+  const textOf = Effect.fnUntraced(function* (link: EditableLink, name: string) {
     const row = yield* rowOf(link)
     const field = link.target.kind === "row" ? fieldOf(row, name) : undefined
     if (field === undefined) return yield* new FieldNotFound({ detail: "The row has no such field." })
     if (field.value[0] !== '"') return yield* new FieldNotText({ detail: "The field is not text." })
-    const path = yield* pathOf
-    const status = problem === undefined ? 200 : 400
-    return withEditor((nonce) =>
-      privatePage(linkTextPage({ link, row, field, path, nonce, problem, typed: typedText }), status)
-    )
+    return { row, name, text: decodeString(field.value) }
   })
 
   yield* route({
@@ -114,17 +113,19 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
     path: "/view/:token/_text",
     render: failurePage,
     *handle(request) {
-      return yield* textPageOf(yield* editable("read"), queryOf(request).get("field") ?? "")
+      const link = yield* editable("read")
+      return yield* textPageOf(link, yield* textOf(link, queryOf(request).get("field") ?? ""))
     }
   })
 
   /** The page of a form that was not carried out, with what was typed. */
   const again = Effect.fnUntraced(function* (link: EditableLink, refused: Refused, field: string | null) {
-    const { problem, typed, typedText, view } = refused
+    const { problem, unsaved, view } = refused
+    const row = yield* rowOf(link)
     if (view === "text" && link.target.kind === "row")
-      return yield* textPageOf(link, field ?? "", { problem, typedText })
-    const content = yield* Effect.fromResult(contentOf(link.target, yield* rowOf(link)))
-    return yield* pageOf(link, content, view === "text" ? "fields" : view, { problem, typed, typedText })
+      return yield* textPageOf(link, { row, name: field ?? "", text: "", unsaved }, problem)
+    const content = yield* Effect.fromResult(contentOf(link.target, row))
+    return yield* pageOf(link, content, view === "text" ? "fields" : view, { problem, unsaved })
   })
 
   type Act = (

@@ -1,5 +1,5 @@
 import { JsonText } from "../../domain/json/JsonText.ts"
-import type { Member } from "../../domain/json/Members.ts"
+import { decodeString } from "../../domain/json/Lexemes.ts"
 import { timeText, type Row } from "../../domain/Row.ts"
 import type { Version } from "../../domain/Version.ts"
 import { html, type Html, type HtmlValue } from "../doors/Html.ts"
@@ -7,9 +7,18 @@ import { fieldOf, languageOf, type EditableContent, type OpenedLink, type RowTar
 import { authorOf } from "./console/Authors.ts"
 import { conflictView } from "./console/ConflictPage.ts"
 import { fault, notice, timeHtml } from "./console/Frame.ts"
-import type { Typed } from "./console/RowForm.ts"
 import type { Saved } from "./console/RowSaves.ts"
-import { fieldsView, historyView, jsonView, tabs, textView, type RowPlace, type View } from "./console/RowViews.ts"
+import {
+  fieldsView,
+  historyView,
+  jsonView,
+  tabs,
+  textView,
+  type EditedText,
+  type RowPlace,
+  type Unsaved,
+  type View
+} from "./console/RowViews.ts"
 import { page } from "./Page.ts"
 
 /** A link with which a row, or one text of it, may be edited. */
@@ -46,7 +55,7 @@ const heading = ({ field, row, table }: Shown): Html => {
 interface Shown {
   readonly table: string
   readonly row: Row
-  readonly field?: Member | undefined
+  readonly field?: { readonly name: string } | undefined
 }
 
 const head = (link: EditableLink, shown: Shown, { download }: RowPlace): Html => {
@@ -77,16 +86,16 @@ export const linkPage = (input: {
   readonly nonce: string
   readonly result?: HtmlValue
   readonly problem?: string | undefined
-  readonly typed?: Typed | undefined
-  readonly typedText?: string | undefined
+  readonly unsaved?: Unsaved | undefined
 }): Html => {
-  const { content, link, nonce, path, problem, result, typed, typedText, versions, view } = input
+  const { content, link, nonce, path, problem, result, unsaved, versions, view } = input
   const { row, table } = content
   const place = linkPlace(link, path)
   const said = html`${notice(result)}${fault(problem)}`
   const history = () => historyView(place, versions, row, contentOf(link))
   if (content.kind === "text") {
     const { field } = content
+    const edited = { row, name: field.name, text: decodeString(field.value), unsaved }
     const otherWay = html`Ask for a link to the row to edit it as JSON.`
     return frame(
       field.name,
@@ -94,7 +103,7 @@ export const linkPage = (input: {
       html`${head(link, content, place)}
 ${tabs(path, view, ["fields", "history"], { fields: "Text", json: "JSON", history: "History" })}
 ${said}
-${view === "history" ? history() : textView(place, row, field, { back: path, language: languageOf(row), otherWay, typed: typedText })}`
+${view === "history" ? history() : textView(place, edited, { back: path, language: languageOf(row), otherWay })}`
     )
   }
   return frame(
@@ -103,30 +112,29 @@ ${view === "history" ? history() : textView(place, row, field, { back: path, lan
     html`${head(link, content, place)}
 ${tabs(path, view, ["fields", "json", "history"])}
 ${said}
-${view === "history" ? history() : view === "json" ? jsonView(place, row, typedText) : fieldsView(place, row, typed)}`
+${view === "history" ? history() : view === "json" ? jsonView(place, row, unsaved) : fieldsView(place, row, unsaved)}`
   )
 }
 
 /** One text of a link's row, on a page of its own. */
 export const linkTextPage = (input: {
   readonly link: EditableLink
-  readonly row: Row
-  readonly field: Member
+  readonly edited: EditedText
   readonly path: string
   readonly nonce: string
   readonly problem?: string | undefined
-  readonly typed?: string | undefined
 }): Html => {
-  const { field, link, nonce, path, problem, row, typed } = input
+  const { edited, link, nonce, path, problem } = input
+  const { name, row } = edited
   const place = linkPlace(link, path)
   const otherWay = html`<a href="${path}?view=json">Edit it as JSON</a>.`
   return frame(
-    field.name,
+    name,
     nonce,
-    html`${head(link, { table: link.target.table, row, field }, place)}
+    html`${head(link, { table: link.target.table, row, field: { name } }, place)}
 <p><a href="${path}">All fields</a></p>
 ${fault(problem)}
-${textView(place, row, field, { back: path, language: languageOf(row), otherWay, typed })}`
+${textView(place, edited, { back: path, language: languageOf(row), otherWay })}`
   )
 }
 

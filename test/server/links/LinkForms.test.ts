@@ -93,4 +93,26 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("The forms of a link"
       assert.strictEqual(yield* versionCount(key, id), 0)
     })
   )
+
+  it.effect("overwrite nothing that was changed before one that was refused is sent again", () =>
+    Effect.gen(function* () {
+      const { id, key, links, textLinks, updated_at } = yield* withRow('{"n":1,"t":"a"}')
+      const { view } = yield* textLinks("t")
+      const patch = `{"id":"${id}","patch":{"n":2,"t":"b"}}`
+      assert.strictEqual((yield* wire("POST", "/v1/notes/update_row", { key, body: patch })).status, 200)
+      const line = { name_0: "n", type_0: "number", name_1: "t", type_1: "text", value_1: "a" }
+      for (const [path, wrong, right] of [
+        [links.view, { ...line, value_0: "x" }, { ...line, value_0: "3" }],
+        [`${links.view}/_json`, { row: "{" }, { row: '{"n":3,"t":"a"}' }],
+        [`${links.view}/_text`, { field: "t", text: "x".repeat(65_600) }, { field: "t", text: "c" }],
+        [`${view}/_text`, { text: "x".repeat(65_600) }, { text: "c" }]
+      ] as const) {
+        const refused = yield* form(path, { updated_at, ...wrong })
+        assert.strictEqual(refused.status, 400, path)
+        const began = /name="updated_at" value="([^"]*)"/.exec(refused.text)![1]!
+        assert.strictEqual((yield* form(path, { updated_at: began, ...right })).status, 409, path)
+      }
+      assert.strictEqual(yield* rowOf(key), '"n":2,"t":"b"')
+    })
+  )
 })

@@ -112,9 +112,12 @@ export interface Typed {
 
 const kindIn = (text: string | undefined): Kind | undefined => kinds.find(([kind]) => kind === text)?.[0]
 
-/** The lines of a form: one for each stored field, or each name to fill in, and empty ones for new fields. */
+/**
+ * The lines of a form: one for each stored field, or each name to fill in, and empty ones for new fields. Where the stored
+ * fields are no longer known, the lines are those that were typed.
+ */
 export const formLines = (input: {
-  readonly stored: ReadonlyArray<Member>
+  readonly stored: ReadonlyArray<Member> | undefined
   /** Names of fields to fill in, with the kind that they have in other rows. */
   readonly suggested?: ReadonlyArray<readonly [name: string, kind: Kind]>
   readonly textPath?: string
@@ -129,16 +132,20 @@ export const formLines = (input: {
     isRemoved: typed?.fields.has(`remove_${index}`) === true,
     fault: typed?.faults.get(index)
   })
-  const known = stored.map((member, index) =>
+  const known = (stored ?? []).map((member, index) =>
     storedLine(line(index, member.name, kindOf(member.value), shownOf(member.value)), member, textPath)
   )
-  const fresh = [...suggested, ...Array.from({ length: freshLines }, () => ["", "text"] as const)].map(
-    ([name, kind], nth) => freshLine(line(stored.length + nth, name, kind, ""))
-  )
+  const begun = [...suggested, ...Array.from({ length: freshLines }, () => ["", "text"] as const)]
+  const fresh =
+    stored === undefined
+      ? Array.from({ length: mostFields + freshLines }, (_, index) => line(index, "", "text", "")).filter(
+          ({ index }) => typed?.fields.has(`value_${index}`) === true
+        )
+      : begun.map(([name, kind], nth) => line(stored.length + nth, name, kind, ""))
   return html`<div class="fields-frame"><table class="fields">
 <thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Value</th><th scope="col"><span class="visually-hidden">Remove</span></th></tr></thead>
 <tbody>
-${known}${fresh}</tbody></table></div>`
+${known}${fresh.map(freshLine)}</tbody></table></div>`
 }
 
 const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/

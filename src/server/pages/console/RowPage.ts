@@ -4,8 +4,7 @@ import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import { authorOf } from "./Authors.ts"
 import { accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
 import type { Neighbours } from "./Neighbours.ts"
-import type { Typed } from "./RowForm.ts"
-import { fieldsView, historyView, jsonView, tabs, type RowPlace, type View } from "./RowViews.ts"
+import { fieldsView, historyView, jsonView, tabs, type RowPlace, type Unsaved, type View } from "./RowViews.ts"
 import { shareForm } from "./SharePage.ts"
 
 /** A row as it is, or as it was when it was deleted. */
@@ -40,10 +39,9 @@ export const rowPage = (input: {
   readonly result?: HtmlValue
   readonly problem?: string | undefined
   readonly nonce: string
-  readonly typed?: Typed | undefined
-  readonly typedText?: string | undefined
+  readonly unsaved?: Unsaved | undefined
 }): Html => {
-  const { nonce, problem, proof, result, shown, typed, typedText, view } = input
+  const { nonce, problem, proof, result, shown, unsaved, view } = input
   const { isDeleted, row, table, versions } = shown
   const place = placeIn(table, row.id, proof)
   const { path } = place
@@ -69,6 +67,6 @@ ${question({
 }</header>
 ${tabs(path, view, isDeleted ? ["history"] : ["fields", "json", "history"])}${!isDeleted && walk(table, shown.neighbours)}
 ${notice(result)}${fault(problem)}
-${view === "history" ? historyView(place, versions, isDeleted ? undefined : row) : view === "json" ? jsonView(place, row, typedText) : fieldsView(place, row, typed)}`
+${view === "history" ? historyView(place, versions, isDeleted ? undefined : row) : view === "json" ? jsonView(place, row, unsaved) : fieldsView(place, row, unsaved)}`
   })
 }

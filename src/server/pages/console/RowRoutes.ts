@@ -2,6 +2,7 @@ import { Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { Actor } from "../../../domain/Actor.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
+import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
 import { RowNotFound } from "../../../domain/Problem.ts"
 import { rowText } from "../../../domain/Row.ts"
@@ -67,19 +68,17 @@ export const RowRoutes = Layer.effectDiscard(
     const again = Effect.fnUntraced(function* (
       { actor, proof }: Person,
       { id, table }: Place,
-      { problem, typed, typedText, view }: Extract<Saved, { readonly _tag: "Refused" }>,
+      { problem, unsaved, view }: Extract<Saved, { readonly _tag: "Refused" }>,
       field: string | null
     ) {
       if (view === "text") {
-        const found = yield* textOf(actor, table, id, field)
-        return withEditor((nonce) =>
-          accountResponse(textPage({ table, proof, nonce, problem, typed: typedText, ...found }), 400)
-        )
+        const edited = { row: yield* live(actor, table, id), name: field ?? "", text: "", unsaved }
+        return withEditor((nonce) => accountResponse(textPage({ table, proof, nonce, problem, edited }), 400))
       }
       const shown = yield* shownRow(actor, table, id)
       const shownView = shown.isDeleted ? "history" : view
       return withEditor((nonce) =>
-        accountResponse(rowPage({ shown, view: shownView, proof, nonce, problem, typed, typedText }), 400)
+        accountResponse(rowPage({ shown, view: shownView, proof, nonce, problem, unsaved }), 400)
       )
     })
 
@@ -87,7 +86,7 @@ export const RowRoutes = Layer.effectDiscard(
       const row = yield* live(actor, table, id)
       const member = members(row.data).find(({ name, value }) => name === field && value[0] === '"')
       if (member === undefined) return yield* new RowNotFound({ detail: "The row has no such text." })
-      return { row, member }
+      return { row, name: member.name, text: decodeString(member.value) }
     })
 
     yield* console.page(
@@ -176,8 +175,8 @@ export const RowRoutes = Layer.effectDiscard(
       Effect.fnUntraced(function* ({ actor, proof }, { url }) {
         const { id, table } = yield* placeOf
         const field = new URLSearchParams(url.split("?")[1]).get("field")
-        const found = yield* textOf(actor, table, id, field)
-        return withEditor((nonce) => accountResponse(textPage({ table, proof, nonce, ...found })))
+        const edited = yield* textOf(actor, table, id, field)
+        return withEditor((nonce) => accountResponse(textPage({ table, proof, nonce, edited })))
       })
     )
   })

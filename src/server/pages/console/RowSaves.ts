@@ -2,7 +2,7 @@ import { Effect, Option, Result } from "effect"
 import type { Actor } from "../../../domain/Actor.ts"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
-import { members } from "../../../domain/json/Members.ts"
+import { indented, members } from "../../../domain/json/Members.ts"
 import { scanObject } from "../../../domain/json/ParseEnvelope.ts"
 import { StorageLimit } from "../../../domain/Problem.ts"
 import { timeOf, type Row } from "../../../domain/Row.ts"
@@ -13,7 +13,7 @@ import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
 import { mostFields, readFields, sentBy, valueOf, type Typed } from "./RowForm.ts"
-import type { View } from "./RowViews.ts"
+import type { Unsaved, View } from "./RowViews.ts"
 
 /** A row that forms are about; or one text of it, where they may touch nothing else. */
 export interface Edited {
@@ -30,9 +30,7 @@ export type Saved =
       readonly _tag: "Refused"
       readonly view: View | "text"
       readonly problem: string
-      /** What was typed, by the form. */
-      readonly typed?: Typed | undefined
-      readonly typedText?: string | undefined
+      readonly unsaved: Unsaved
     }
   | {
       readonly _tag: "Conflict"
@@ -46,10 +44,19 @@ const stored: Saved = { _tag: "Stored" }
 
 type Refused = Extract<Saved, { readonly _tag: "Refused" }>
 
-const refused = (of: Omit<Refused, "_tag">): Saved => ({ _tag: "Refused", ...of })
+const refused = (problem: string, view: Refused["view"], unsaved: Unsaved): Saved => ({
+  _tag: "Refused",
+  problem,
+  view,
+  unsaved
+})
 
-const gone = (of: Omit<Refused, "_tag" | "problem">): Saved =>
-  refused({ problem: "This row was changed long ago, and what you edited is no longer kept. Open it again.", ...of })
+const gone = (view: Refused["view"], unsaved: Unsaved): Saved =>
+  refused(
+    "This row was changed since, and what you edited is no longer kept. Copy what you typed, then open the row again.",
+    view,
+    unsaved
+  )
 
 /** All of an object, or only the text that a form may touch. */
 const ownPart = (object: JsonText, textField: string | undefined): JsonText =>
@@ -65,19 +72,21 @@ export const makeRowSaves = Effect.gen(function* () {
   const versions = yield* Versions
   const { limits } = yield* Settings
 
-  /** What a row was when its editor was opened: as it is, or as a version has it. */
-  const baseOf = Effect.fnUntraced(function* ({ actor, row, table }: Edited, fields: URLSearchParams) {
-    const updatedAt = timeOf(fields.get("updated_at") ?? "")
-    if (row.updatedAt === updatedAt) return row
+  /** What a form began with: the row as it is, or as a version has it. */
+  const begunWith = Effect.fnUntraced(function* ({ actor, row, table }: Edited, form: URLSearchParams) {
+    const updatedAt = form.get("updated_at") ?? ""
+    const time = timeOf(updatedAt)
+    if (row.updatedAt === time) return { updatedAt, base: row }
     const history = yield* Effect.scoped(versions.read(actor, table, row.id))
-    return history.versions.find((version) => version.row.updatedAt === updatedAt)?.row
+    return { updatedAt, base: history.versions.find((version) => version.row.updatedAt === time)?.row }
   })
 
   const save = Effect.fnUntraced(function* (
     edited: Edited,
     base: Row,
     fields: JsonText,
-    typed: Omit<Refused, "_tag" | "problem">
+    view: Refused["view"],
+    unsaved: Unsaved
   ) {
     const { actor, row, table, textField } = edited
     const before = contentOf(base, textField)
@@ -97,7 +106,7 @@ export const makeRowSaves = Effect.gen(function* () {
       if (failure.status === 400 || failure.status === 413) {
         // What the account stores is not shown to someone who has only a link into it.
         const problem = failure instanceof StorageLimit ? "The account has no room for this." : failure.detail
-        return refused({ problem: problem ?? "The row was not saved.", ...typed })
+        return refused(problem ?? "The row was not saved.", view, unsaved)
       }
       if (failure._tag !== "EditConflict") return yield* failure
       const found = yield* rows.find(actor, table, row.id)
@@ -117,47 +126,60 @@ export const makeRowSaves = Effect.gen(function* () {
 
   /** The fields of a row, each with its type. */
   const byFields = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
-    const base = yield* baseOf(edited, form)
-    if (base === undefined) return gone({ view: "fields" })
+    const begun = yield* begunWith(edited, form)
+    const { base } = begun
     const fields = sentBy(form)
-    const typed = (faults: Typed["faults"]) => ({ view: "fields", typed: { fields, faults } }) as const
+    const unsaved = (faults: Typed["faults"] = new Map()): Unsaved => ({ ...begun, typed: { fields, faults } })
+    if (base === undefined) return gone("fields", unsaved())
     const all = members(base.data)
-    if (all.length > mostFields) return refused({ problem: "The row was not saved.", ...typed(new Map()) })
+    if (all.length > mostFields) return refused("The row was not saved.", "fields", unsaved())
     const read = readFields(fields, all)
-    if (Result.isSuccess(read)) return yield* save(edited, base, read.success, typed(new Map()))
-    return refused({ problem: "The row was not saved.", ...typed(read.failure) })
+    if (Result.isFailure(read)) return refused("The row was not saved.", "fields", unsaved(read.failure))
+    return yield* save(edited, base, read.success, "fields", unsaved())
   })
 
   /** The row as JSON. */
-  const byJson = Effect.fnUntraced(function* (edited: Edited, fields: URLSearchParams) {
-    const typed = { view: "json", typedText: fields.get("row") ?? "" } as const
-    const base = yield* baseOf(edited, fields)
-    if (base === undefined) return gone(typed)
-    const read = checkRow(typed.typedText, limits.rowBytes)
-    if (Result.isFailure(read)) return refused({ problem: read.failure, ...typed })
-    return yield* save(edited, base, keepSpelling(base.data, read.success), typed)
+  const byJson = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
+    const begun = yield* begunWith(edited, form)
+    const { base } = begun
+    const typedText = form.get("row") ?? ""
+    const unsaved = { ...begun, typedText }
+    if (base === undefined) return gone("json", unsaved)
+    const read = checkRow(typedText, limits.rowBytes)
+    if (Result.isFailure(read)) return refused(read.failure, "json", unsaved)
+    return yield* save(edited, base, keepSpelling(base.data, read.success), "json", unsaved)
   })
 
   /** One text of the row. */
-  const byText = Effect.fnUntraced(function* (edited: Edited, fields: URLSearchParams) {
-    const typed = { view: "text", typedText: fields.get("text") ?? "" } as const
-    const base = yield* baseOf(edited, fields)
-    const field = edited.textField ?? fields.get("field")
+  const byText = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
+    const begun = yield* begunWith(edited, form)
+    const { base } = begun
+    const typedText = form.get("text") ?? ""
+    const unsaved = { ...begun, typedText }
+    const field = edited.textField ?? form.get("field")
     const all = base === undefined ? [] : members(base.data)
     const member = all.find(({ name, value }) => name === field && value[0] === '"')
-    if (base === undefined || member === undefined) return gone(typed)
-    const value = Result.getOrThrow(valueOf("text", typed.typedText, decodeString(member.value)))
+    if (base === undefined || member === undefined) return gone("text", unsaved)
+    const value = Result.getOrThrow(valueOf("text", typedText, decodeString(member.value)))
     const text = keepSpelling(base.data, objectOf(all.map((other) => (other === member ? { ...other, value } : other))))
-    return yield* save(edited, base, ownPart(text, edited.textField), typed)
+    return yield* save(edited, base, ownPart(text, edited.textField), "text", unsaved)
   })
 
-  /** What was chosen of a conflict. */
+  /** What was chosen of a conflict. What is refused is shown as JSON to go on with, or as the text that it is about. */
   const byChoices = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
     const { textField } = edited
-    const base = yield* baseOf(edited, form)
+    const begun = yield* begunWith(edited, form)
+    const { base } = begun
     const fields = sentBy(form)
-    const [before, mine] = [scanObject(fields.get("base") ?? ""), scanObject(fields.get("mine") ?? "")]
-    if (base === undefined || before.issue !== undefined || mine.issue !== undefined) return gone({ view: "fields" })
+    const [sentBase, sentMine] = [fields.get("base") ?? "", fields.get("mine") ?? ""]
+    const [before, mine] = [scanObject(sentBase), scanObject(sentMine)]
+    const view = textField === undefined ? "json" : "text"
+    const unsaved = (object: JsonText): Unsaved => {
+      const text = members(object).find(({ name, value }) => name === textField && value[0] === '"')
+      return { ...begun, typedText: text === undefined ? indented(object.text) : decodeString(text.value) }
+    }
+    if (mine.issue !== undefined) return gone(view, { ...begun, typedText: sentMine })
+    if (base === undefined || before.issue !== undefined) return gone(view, unsaved(mine.value))
     const theirs = contentOf(base, textField).text
     const sides = choices(before.value.text, mine.value.text, theirs).map(
       ({ name }, index): readonly [string, Side] => [
@@ -166,8 +188,8 @@ export const makeRowSaves = Effect.gen(function* () {
       ]
     )
     const decided = ownPart(merged(mine.value.text, theirs, new Map(sides)), textField)
-    if (textField !== undefined && members(decided)[0]?.value[0] !== '"') return gone({ view: "text" })
-    return yield* save(edited, base, decided, { view: "fields" })
+    if (textField !== undefined && members(decided)[0]?.value[0] !== '"') return gone(view, unsaved(mine.value))
+    return yield* save(edited, base, decided, view, unsaved(decided))
   })
 
   return { byFields, byJson, byText, byChoices }

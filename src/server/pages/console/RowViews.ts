@@ -1,7 +1,7 @@
 import { shorten } from "../../../domain/json/JsonIssue.ts"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
-import { indented, members, type Member } from "../../../domain/json/Members.ts"
+import { indented, members } from "../../../domain/json/Members.ts"
 import { timeText, type Row } from "../../../domain/Row.ts"
 import { differences } from "../../../domain/RowMerge.ts"
 import type { Version } from "../../../domain/Version.ts"
@@ -27,10 +27,23 @@ export interface RowPlace {
   readonly authorOf: (changedBy: JsonText) => Html
 }
 
+/** What was typed into a form that was not carried out. */
+export interface Unsaved {
+  /** The row that was edited, as it was then; undefined if that is no longer kept. */
+  readonly base: Row | undefined
+  /** The time that the form named of it. Sent again, the form overwrites nothing that was changed since. */
+  readonly updatedAt: string
+  readonly typed?: Typed
+  readonly typedText?: string
+}
+
 const proofOf = ({ proof }: RowPlace): Html | false => proof !== undefined && proofField(proof)
 
-const guard = (place: RowPlace, row: Row): Html =>
-  html`${proofOf(place)}<input type="hidden" name="updated_at" value="${timeText(row.updatedAt)}">`
+const guard = (place: RowPlace, updatedAt: string): Html =>
+  html`${proofOf(place)}<input type="hidden" name="updated_at" value="${updatedAt}">`
+
+/** The time of the row that a form is about. */
+const editedAt = (row: Row, unsaved: Unsaved | undefined): string => unsaved?.updatedAt ?? timeText(row.updatedAt)
 
 const tabNames = { fields: "Fields", json: "JSON", history: "History" } as const
 
@@ -47,58 +60,64 @@ export const tabs = (
   )}</ul></nav>`
 
 /** A form with the row's fields, each with its type. */
-export const fieldsView = (place: RowPlace, row: Row, typed: Typed | undefined): Html => {
+export const fieldsView = (place: RowPlace, row: Row, unsaved: Unsaved | undefined): Html => {
   const { draft, path } = place
-  const stored = members(row.data)
-  if (stored.length > mostFields) {
+  const edited = unsaved === undefined ? row : unsaved.base
+  const stored = edited && members(edited.data)
+  if (stored !== undefined && stored.length > mostFields) {
     return html`<p>This row has ${stored.length} fields, too many for a form. <a href="${path}?view=json">Edit it as JSON</a>.</p>`
   }
   return html`<form method="post" action="${path}" data-draft="${draft}/fields/">
-${guard(place, row)}
-${formLines({ stored, textPath: `${path}/_text`, typed })}
+${guard(place, editedAt(row, unsaved))}
+${formLines({ stored, textPath: `${path}/_text`, typed: unsaved?.typed })}
 <div class="actions save-bar"><button class="primary" type="submit">Save</button><a class="button" href="${path}">Discard changes</a></div>
 </form>`
 }
 
 /** The row's own fields as JSON to edit. */
-export const jsonView = (place: RowPlace, row: Row, typed: string | undefined): Html => {
+export const jsonView = (place: RowPlace, row: Row, unsaved: Unsaved | undefined): Html => {
   const { download, draft, path } = place
-  const text = typed ?? indented(row.data.text)
+  const text = unsaved?.typedText ?? indented(row.data.text)
   return html`<form method="post" action="${path}/_json" data-draft="${draft}/json/">
-${guard(place, row)}
+${guard(place, editedAt(row, unsaved))}
 <label for="row-json">The row’s own fields</label>
 <textarea id="row-json" name="row" class="code-area" data-editor="json" rows="${Math.min(30, Math.max(8, text.split("\n", 40).length))}" spellcheck="false">\n${text}</textarea>
 <div class="actions save-bar"><button class="primary" type="submit">Save</button><a class="button" href="${path}?view=json">Discard changes</a><a class="button" href="${download}" download>Download</a></div>
 </form>`
 }
 
+/** One text of a row. */
+export interface EditedText {
+  readonly row: Row
+  readonly name: string
+  readonly text: string
+  readonly unsaved?: Unsaved | undefined
+}
+
 /** One text of a row to edit, in the editor of its language. */
 export const textView = (
   place: RowPlace,
-  row: Row,
-  member: Member,
+  { name, row, text, unsaved }: EditedText,
   {
     back,
     language,
-    otherWay,
-    typed
+    otherWay
   }: {
     readonly back: string
     readonly language: string | undefined
     /** Leads to where a text can be edited that no form can hold. */
     readonly otherWay: Html
-    readonly typed: string | undefined
   }
 ): Html => {
   const { draft, path } = place
-  const text = typed ?? decodeString(member.value)
-  if (!survivesForms(text) || !survivesForms(member.name)) {
-    return html`<p>This text has characters that no form can hold. ${otherWay}</p><pre tabindex="0" role="region" aria-label="The text">\n${text}</pre>`
+  const shown = unsaved?.typedText ?? text
+  if (!survivesForms(shown) || !survivesForms(name)) {
+    return html`<p>This text has characters that no form can hold. ${otherWay}</p><pre tabindex="0" role="region" aria-label="The text">\n${shown}</pre>`
   }
-  return html`<form method="post" action="${path}/_text" data-draft="${draft}/text/${member.name}/">
-${guard(place, row)}<input type="hidden" name="field" value="${member.name}">
-<label class="visually-hidden" for="text">The text of ${member.name}</label>
-<textarea id="text" name="text" class="text-area" rows="24" data-editor="${language ?? ""}" data-field="${member.name}">\n${text}</textarea>
+  return html`<form method="post" action="${path}/_text" data-draft="${draft}/text/${name}/">
+${guard(place, editedAt(row, unsaved))}<input type="hidden" name="field" value="${name}">
+<label class="visually-hidden" for="text">The text of ${name}</label>
+<textarea id="text" name="text" class="text-area" rows="24" data-editor="${language ?? ""}" data-field="${name}">\n${shown}</textarea>
 <div class="actions save-bar"><button class="primary" type="submit">Save</button><a class="button" href="${back}">Discard changes</a></div>
 </form>`
 }

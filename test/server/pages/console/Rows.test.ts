@@ -122,6 +122,71 @@ suite("The page of a row", (it) => {
     })
   )
 
+  it.effect("lets a form that was refused and sent again overwrite nothing that somebody wrote meanwhile", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id, updated_at } = yield* owner.add("notes", '{"a":"x","n":1,"b":1}')
+      const path = `/tables/notes/${id}`
+      const fields = untouched(yield* owner.get(path), path)
+      const patch = `{"id":"${id}","patch":{"a":null,"b":2}}`
+      yield* request("POST", "/v1/notes/update_row", { key: owner.apiKey, body: patch })
+      const long = "x".repeat(65_600)
+      fields.set("value_1", "12x")
+      for (const [action, sent, corrected] of [
+        [path, fields, { value_1: "12" }],
+        [`${path}/_json`, { updated_at, row: '{"n":12,}' }, { row: '{"a":"x","n":12,"b":1}' }],
+        [`${path}/_text`, { updated_at, field: "a", text: long }, { text: "y" }]
+      ] as const) {
+        const refused = yield* owner.post(action, sent)
+        assert.strictEqual(refused.status, 400, action)
+        const again = untouched(refused, action)
+        for (const [name, value] of Object.entries(corrected)) again.set(name, value)
+        const conflict = yield* owner.post(action, again)
+        assert.strictEqual(conflict.status, 409, conflict.text)
+        assert.include(conflict.text, "Theirs")
+      }
+      assert.strictEqual(yield* owner.row("notes", id), '"a":null,"n":1,"b":2')
+    })
+  )
+
+  it.effect("keeps what was typed where what it was typed into is no longer kept, and saves it over nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"a":"x","n":1}')
+      const path = `/tables/notes/${id}`
+      const updated_at = "2020-01-01T00:00:00.000Z"
+      const typed = { name_7: "what", type_7: "text", value_7: "I typed" }
+      for (const [action, sent, shown] of [
+        [path, typed, path],
+        [`${path}/_json`, { row: '{"a":"I typed"}' }, `${path}/_json`],
+        [`${path}/_text`, { field: "a", text: "I typed" }, `${path}/_text`],
+        [`${path}/_text`, { field: "gone", text: "I typed" }, `${path}/_text`],
+        [`${path}/_merge`, { base: "{}", mine: '{"a":"I typed"}', choice_0: "mine" }, `${path}/_json`]
+      ] as const) {
+        const refused = yield* owner.post(action, { updated_at, ...sent })
+        assert.strictEqual(refused.status, 400, action)
+        assert.include(refused.text, "what you edited is no longer kept")
+        const again = untouched(refused, shown)
+        assert.include(String([...again.values()]), "I typed")
+        assert.strictEqual((yield* owner.post(shown, again)).status, 400, action)
+      }
+      assert.strictEqual(yield* owner.row("notes", id), '"a":"x","n":1')
+    })
+  )
+
+  it.effect("shows a choice that can't be stored as JSON to go on with", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id, updated_at } = yield* owner.add("notes", '{"a":1}')
+      const path = `/tables/notes/${id}`
+      const mine = `{"a":"${"x".repeat(65_600)}"}`
+      const refused = yield* owner.post(`${path}/_merge`, { updated_at, base: "{}", mine, choice_0: "mine" })
+      assert.strictEqual(refused.status, 400)
+      const json = untouched(refused, `${path}/_json`)
+      assert.deepStrictEqual([json.get("updated_at"), json.get("row")!.replaceAll(/\s/g, "")], [updated_at, mine])
+    })
+  )
+
   it.effect("lets its person choose field by field where somebody else changed the row, and loses nothing", () =>
     Effect.gen(function* () {
       const owner = yield* newOwner
