@@ -115,9 +115,9 @@ export const readForm = Effect.fnUntraced(function* (...given: Parameters<typeof
 /** Of a form's many small parts each takes long to read. */
 const mostParts = 100
 
-const hasManyParts = (bytes: Uint8Array, type: string): boolean => {
+const hasManyParts = (bytes: Uint8Array, boundary: string): boolean => {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const line = `--${/boundary="?([^";]+)/i.exec(type)?.[1] ?? ""}`
+  const line = `--${boundary}`
   // Each part begins with such a line, and one more ends the last.
   const mostLines = mostParts + 1
   let lines = 0
@@ -127,6 +127,10 @@ const hasManyParts = (bytes: Uint8Array, type: string): boolean => {
 
 const uploadType = "multipart/form-data"
 
+/** What separates a form's parts (RFC 2046). It may be the only parameter, so that no reader can take another one for it. */
+const boundaryOf = (type: string): string | undefined =>
+  /^multipart\/form-data\s*;\s*boundary=("?)([0-9a-z'()+_,./:=?-]{1,70})\1\s*$/i.exec(type)?.[2]
+
 /**
  * Reads a form that can hold a file (RFC 7578), of at most `limit` bytes in all; see {@link readBytes}. Its fields are text
  * in UTF-8; a file keeps its bytes.
@@ -135,20 +139,25 @@ export const readUpload = Effect.fnUntraced(function* (
   ...given: Parameters<typeof readBytes>
 ): Effect.fn.Return<FormData, BodyProblem | UnsupportedMediaType, Scope.Scope> {
   const [request, limit] = given
-  const type = request.headers["content-type"] ?? ""
-  if (type.split(";", 1)[0]!.trim().toLowerCase() !== uploadType) {
-    return yield* new UnsupportedMediaType({ detail: `The body must be a form: Content-Type ${uploadType}.` })
+  const boundary = boundaryOf(request.headers["content-type"] ?? "")
+  if (boundary === undefined) {
+    return yield* new UnsupportedMediaType({
+      detail: `The body must be a form: Content-Type ${uploadType} with a boundary, and nothing else.`
+    })
   }
   yield* checked(request, limit)
   const bytes = yield* readBytes(...given)
-  if (hasManyParts(bytes, type)) {
+  if (hasManyParts(bytes, boundary)) {
     return yield* new InvalidRequest({
       detail: "The form has too many fields.",
       errors: [{ path: "", message: "has too many fields" }]
     })
   }
   return yield* Effect.tryPromise({
-    try: () => new Response(Buffer.from(bytes), { headers: { "content-type": type } }).formData(),
+    try: () => {
+      const headers = { "content-type": `${uploadType}; boundary="${boundary}"` }
+      return new Response(Buffer.from(bytes), { headers }).formData()
+    },
     catch: () =>
       new InvalidRequest({ detail: "The form is broken.", errors: [{ path: "", message: "is no multipart form" }] })
   })

@@ -95,6 +95,15 @@ layer(serviceLayer({ LIMIT_ROWS_PER_TABLE: "5" }), { excludeTestServices: true }
       assert.strictEqual(foreign.status, 403)
       const broken = yield* owner.post("/tables/_import", { table: "t", text: "[{}]" })
       assert.strictEqual(broken.status, 415)
+      for (const other of [
+        "x-boundary=a; boundary=b",
+        "boundary=a; boundary=b",
+        'x="; boundary=a"; boundary=b',
+        "x=y"
+      ]) {
+        const headers = { "content-type": `multipart/form-data; ${other}` }
+        assert.strictEqual((yield* owner.upload("/tables/_import", { table: "t" }, headers)).status, 415, other)
+      }
     })
   )
 })
