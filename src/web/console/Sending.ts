@@ -49,7 +49,8 @@ export const sendingSafely = (form: HTMLFormElement, show: (page: Document) => v
       const all = fields()
       const body = form.enctype === "multipart/form-data" ? all : new URLSearchParams(all as never)
       const response = await fetch(form.action, { method: "POST", body })
-      if (response.ok && response.redirected) {
+      // What the form did is done, also where the page behind it can't be shown right now.
+      if (response.redirected) {
         isChanged = false
         dropDrafts(name)
         return location.assign(response.url)
@@ -102,6 +103,8 @@ export const sendingSafely = (form: HTMLFormElement, show: (page: Document) => v
   if (updatedAt(draft) === updatedAt(draftOf(form))) {
     fillIn(form, draft)
     isChanged = true
+    const folded = form.closest("details")
+    if (folded !== null) folded.open = true
     return tell("status", "Your unsaved changes were recovered. ", discard)
   }
   const compare = button("Compare", () => {

@@ -5,9 +5,9 @@ import { members } from "../../../domain/json/Members.ts"
 import { rowOf, systemFields, timeText } from "../../../domain/Row.ts"
 import { objectOf } from "../../../domain/RowMerge.ts"
 import { Writes } from "../../tables/Writes.ts"
-import { kindOf, type Kind } from "./Cells.ts"
+import { kindOf } from "./Cells.ts"
 import { makeConsole } from "./Console.ts"
-import { valueOf } from "./RowForm.ts"
+import { kindIn, valueOf } from "./RowForm.ts"
 import { placeOf } from "./RowRoutes.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
 import { Settings } from "../../config/Settings.ts"
@@ -29,7 +29,9 @@ export const CellRoutes = Layer.effectDiscard(
       Effect.fnUntraced(function* ({ actor }, fields) {
         const { id, table } = yield* placeOf
         const name = fields.get("field") ?? ""
-        const value = valueOf((fields.get("type") ?? "text") as Kind, fields.get("value") ?? "")
+        const kind = kindIn(fields.get("type") ?? "text")
+        if (kind === undefined) return refused("Choose one of the types.", 400)
+        const value = valueOf(kind, fields.get("value") ?? "")
         if (Result.isFailure(value)) return refused(value.failure, 400)
         if (name === "" || systemFields.has(name)) return refused("The service sets this field itself.", 400)
         const patch = objectOf([{ rawName: print(name), value: value.success }])

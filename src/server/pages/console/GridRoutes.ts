@@ -1,7 +1,9 @@
 import { Effect, Layer, Result } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { plural } from "../../../domain/Amounts.ts"
 import type { Actor } from "../../../domain/Actor.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
+import { members, readItems } from "../../../domain/json/Members.ts"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
 import { invalid, NotFound } from "../../../domain/Problem.ts"
 import { isTableName } from "../../../domain/Query.ts"
@@ -24,9 +26,8 @@ import { csvOf } from "./Csv.ts"
 import { doneNotice, doneQuery } from "./Done.ts"
 import { accountResponse } from "./Frame.ts"
 import { gridPage } from "./GridPage.ts"
-import { valueOf } from "./RowForm.ts"
+import { kindIn, valueOf } from "./RowForm.ts"
 import { selectionPage } from "./SelectionPage.ts"
-import type { Kind } from "./Cells.ts"
 
 /** The table that an address names. What can't be a table is nowhere. */
 export const tableOf = Effect.flatMap(HttpRouter.params, ({ table = "" }) =>
@@ -41,6 +42,12 @@ const everyRow = 1_000_000_000
 
 /** The ids of the rows that a form names. */
 const idsOf = (fields: URLSearchParams): ReadonlyArray<string> => [...new Set(fields.getAll("id"))].filter(isRowId)
+
+/** How many rows a batch of deletions or updates by filter changed. */
+const changedBy = (body: JsonText): number =>
+  readItems(members(body)[0]!.value)
+    .map((result) => Number(/^\{"index":\d+,"action":"\w+","result":\{"(?:deleted|updated)":(\d+)/.exec(result)![1]))
+    .reduce((sum, count) => sum + count, 0)
 
 /** The pages of a table's rows, and what is done to several of them. */
 export const GridRoutes = Layer.effectDiscard(
@@ -132,20 +139,23 @@ export const GridRoutes = Layer.effectDiscard(
     )
 
     /**
-     * Several operations in as few batches as fit. Each batch is done whole or not at all. Gives the number of the change if
-     * one batch had them all.
+     * Several operations in as few batches as fit, each done whole or not at all, up to the first that fails. Gives how many
+     * rows were changed, and the number of the change if one batch had them all.
      */
     const inBatches = Effect.fnUntraced(function* (
       actor: Actor,
       table: string,
       operations: ReadonlyArray<BatchOperation>
     ) {
-      let last: number | undefined
+      let [done, change]: [number, number | undefined] = [0, undefined]
       for (let from = 0; from < operations.length; from += limits.batchOperations) {
         const some = operations.slice(from, from + limits.batchOperations)
-        last = (yield* writes.batch(actor, { table }, some)).change
+        const written = yield* Effect.result(writes.batch(actor, { table }, some))
+        if (Result.isFailure(written)) return { done, failure: written.failure }
+        done += changedBy(written.success.body)
+        change = operations.length > some.length ? undefined : written.success.change
       }
-      return operations.length > limits.batchOperations ? undefined : last
+      return { done, change }
     })
 
     yield* console.form(
@@ -157,25 +167,34 @@ export const GridRoutes = Layer.effectDiscard(
         if (ids.length === 0) return seeOther(`${path}?none=1`)
         const action = fields.get("do")
         const isSet = action === "set" || action === "set-now"
-        const ask = (problem?: string) =>
+        const ask = (problem?: string, status = problem === undefined ? 200 : 400) =>
           accountResponse(
             selectionPage({ table, ids, action: isSet ? "set" : "delete", proof, fields, problem }),
-            problem === undefined ? 200 : 400
+            status
           )
-        if (action === "delete-now") {
-          const operations = ids.map(
-            (id) => ({ action: "delete", filter: JsonText.trusted(`{"id":"${id}"}`) }) as const
-          )
-          return seeOther(path + doneQuery("deleted", ids.length, yield* inBatches(actor, table, operations)))
-        }
+        const carryOut = Effect.fnUntraced(function* (
+          kind: "changed" | "deleted",
+          operationOn: (filter: JsonText) => BatchOperation
+        ) {
+          const operations = ids.map((id) => operationOn(JsonText.trusted(`{"id":"${id}"}`)))
+          const { change, done, failure } = yield* inBatches(actor, table, operations)
+          if (failure === undefined) return seeOther(path + doneQuery(kind, done, change))
+          if (done === 0 && (failure.status === 503 || failure.status === 429)) return yield* failure
+          const before = done === 0 ? "Nothing was changed." : `Only ${plural(done, "row")} ${kind}.`
+          return ask(`${before} ${failure.detail ?? ""}`.trim(), failure.status)
+        })
+        if (action === "delete-now") return yield* carryOut("deleted", (filter) => ({ action: "delete", filter }))
         if (action !== "set-now") return ask()
         const name = fields.get("field") ?? ""
-        const value = valueOf((fields.get("type") ?? "text") as Kind, fields.get("value") ?? "")
+        const kind = kindIn(fields.get("type") ?? "text")
+        if (kind === undefined) return ask("Choose one of the types.")
+        const value = valueOf(kind, fields.get("value") ?? "")
         if (name === "") return ask("Name the field.")
         if (Result.isFailure(value)) return ask(value.failure)
         const patch = objectOf([{ rawName: print(name), value: value.success }])
-        const operations = ids.map((id) => ({ action: "update_row", id, patch }) as const)
-        return seeOther(path + doneQuery("changed", ids.length, yield* inBatches(actor, table, operations)))
+        // A row that was deleted in the meantime keeps the others from nothing.
+        const update = { action: "update_where", patch, allowMultiple: true } as const
+        return yield* carryOut("changed", (filter) => ({ ...update, filter }))
       })
     )
   })

@@ -110,7 +110,8 @@ export interface Typed {
   readonly faults: ReadonlyMap<number, string>
 }
 
-const kindIn = (text: string | undefined): Kind | undefined => kinds.find(([kind]) => kind === text)?.[0]
+/** The kind of a value that a form names. */
+export const kindIn = (text: string | undefined): Kind | undefined => kinds.find(([kind]) => kind === text)?.[0]
 
 /**
  * The lines of a form: one for each stored field, or each name to fill in, and empty ones for new fields. Where the stored

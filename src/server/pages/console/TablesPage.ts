@@ -5,6 +5,7 @@ import { codeBlock, html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import type { TableSummary, Totals } from "../../tables/Tables.ts"
 import { authorOf } from "./Authors.ts"
 import { accountPage, fault, notice, proofField, timeHtml } from "./Frame.ts"
+import { onceField } from "./Once.ts"
 import { bar, bytesText } from "./UsageBar.ts"
 
 interface TablesInput {
@@ -31,8 +32,8 @@ const create = ({
   tables,
   typed
 }: TablesInput): Html => html`<details class="create"${(typed !== undefined || tables.length === 0) && " open"}><summary class="button">New table</summary>
-<form class="card" method="post" action="/tables" data-draft="/tables/">
-${proofField(proof)}
+<form class="card" method="post" action="/tables" data-draft="/tables/_new/">
+${proofField(proof)}${onceField()}
 ${fault(typed?.problem, "new-fault")}
 <div class="form-field"><label for="new-name">Name</label><input id="new-name" name="name" value="${typed?.name ?? ""}" required pattern="[A-Za-z][A-Za-z0-9_\\-]{0,63}" title="A letter, then up to 63 letters, digits, _ or -" placeholder="notes" autocomplete="off" autocapitalize="none" spellcheck="false"${typed && html` aria-describedby="new-fault"`}></div>
 <div class="form-field"><label for="new-row">First row</label><textarea id="new-row" name="row" rows="3" spellcheck="false" class="code-area">\n${typed?.row ?? '{"text": "Ada drinks her coffee black"}'}</textarea><p class="small muted">A row is any JSON object. Later rows can have other fields.</p></div>

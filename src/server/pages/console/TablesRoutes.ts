@@ -13,6 +13,7 @@ import { seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
 import { doneNotice } from "./Done.ts"
 import { accountResponse } from "./Frame.ts"
+import { keyOf, sentBefore } from "./Once.ts"
 import { tablesPage } from "./TablesPage.ts"
 
 /** How many bytes a form with a row can have: browsers write most of JSON's punctuation in three characters. */
@@ -69,10 +70,15 @@ export const TablesRoutes = Layer.effectDiscard(
         const row = checkRow(text, limits.rowBytes)
         if (Result.isFailure(row)) return yield* again(row.failure)
         const added = yield* Effect.result(
-          writes.write(person.actor, { table: name }, { action: "add", row: row.success, rowPath: "" })
+          writes.write(
+            person.actor,
+            { table: name, idempotencyKey: keyOf(fields.get("key")) },
+            { action: "add", row: row.success, rowPath: "" }
+          )
         )
         if (Result.isSuccess(added)) return seeOther(`/tables/${name}`)
         const { failure } = added
+        if (failure._tag === "IdempotencyKeyReused") return yield* again(sentBefore)
         return failure.status === 503 ? yield* failure : yield* again(failure.detail ?? "The row could not be added.")
       }),
       { bytes: rowFormBytes(limits) }

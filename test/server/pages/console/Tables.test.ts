@@ -119,9 +119,47 @@ suite("The pages of tables", (it) => {
       assert.strictEqual(yield* owner.row("t", ids[4]!), '"n":4,"x":1.50')
       const wrong = selection("set-now", ["field", "x"], ["type", "number"], ["value", "one"])
       assert.strictEqual((yield* owner.post("/tables/t/_selected", wrong)).status, 400)
+      for (const [field, type, words] of [
+        ["id", "text", "Nothing was changed. id is set by the service"],
+        ["x", "date", "Choose one of the types."]
+      ] as const) {
+        const form = selection("set-now", ["field", field], ["type", type], ["value", "v"])
+        const refused = yield* owner.post("/tables/t/_selected", form)
+        assert.strictEqual(refused.status, 400)
+        assert.include(refused.text, words)
+        assert.include(refused.text, ">\nv</textarea>")
+      }
+      const cell = yield* owner.post(`/tables/t/${ids[0]}/_cell`, { field: "x", type: "date", value: "v" })
+      assert.strictEqual(cell.status, 400)
+      assert.include(cell.text, "Choose one of the types.")
       const deleted = yield* owner.post("/tables/t/_selected", selection("delete-now"))
       assert.strictEqual(deleted.headers.get("location"), "/tables/t?deleted=4")
       assert.strictEqual((yield* request("GET", "/v1/t/count", { key: owner.apiKey })).text, '{"count":1}')
+      for (const [again, gone] of [
+        [selection("delete-now"), "deleted"],
+        [set, "changed"]
+      ] as const) {
+        const answer = yield* owner.post("/tables/t/_selected", again)
+        assert.strictEqual(answer.headers.get("location"), `/tables/t?${gone}=0`)
+      }
+    })
+  )
+
+  it.effect("say what was done where a later batch of the selected rows is refused", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const rows: Array<string> = []
+      for (const pad of [0, 0, 65_528]) rows.push((yield* owner.add("t", `{"p":"${"x".repeat(pad)}"}`)).id)
+      const form = new URLSearchParams([
+        ["do", "set-now"],
+        ["field", "y"],
+        ["value", "v"],
+        ...rows.map((id) => ["id", id])
+      ])
+      const answer = yield* owner.post("/tables/t/_selected", form)
+      assert.strictEqual(answer.status, 413)
+      assert.include(answer.text, "Only 2 rows changed. ")
+      assert.strictEqual(yield* owner.row("t", rows[0]!), '"p":"","y":"v"')
     })
   )
 
