@@ -105,6 +105,39 @@ browserSuite("An unlucky person loses nothing", serviceLayer(), (it) => {
     })
   )
 
+  it.effect("nor gets anything twice, from a lost answer or a page that can't be shown behind what was stored", () =>
+    Effect.gen(function* () {
+      const { address, page, person } = yield* atRow('{"a":"one"}')
+      yield* fill(page, "Value of a", "two")
+      yield* open(page, new URL("/tables", address).href)
+      yield* run(() => page.getByText("New table").click())
+      yield* fill(page, "Name", "made")
+      yield* open(page, new URL("/tables", address).href)
+      yield* see(page, "Your unsaved changes were recovered.")
+      assert.strictEqual(yield* run(() => page.getByLabel("Name").inputValue()), "made")
+      let isLost = true
+      yield* run(() =>
+        page.route("**/tables", async (route) => {
+          if (route.request().method() !== "POST") return route.continue()
+          await route.fetch({ maxRedirects: 0 })
+          if (isLost) return route.abort()
+          return route.fulfill({ status: 303, headers: { location: "/tables/none" } })
+        })
+      )
+      yield* press(page, "Create the table")
+      yield* see(page, /The service can't be reached/)
+      isLost = false
+      yield* press(page, "Try again")
+      yield* seeHeading(page, "Not found")
+      const counted = yield* request("GET", "/v1/made/count", { key: person.apiKey })
+      assert.strictEqual(counted.text, '{"count":1}')
+      yield* open(page, new URL("/tables", address).href)
+      assert.strictEqual(yield* run(() => page.locator(".form-told").innerText()), "")
+      yield* open(page, address)
+      yield* see(page, "Your unsaved changes were recovered.")
+    })
+  )
+
   it.effect("in a cell of 64 KB, and runs nothing of what is stored", () =>
     Effect.gen(function* () {
       const hostile = "</textarea><script>window.hit=1</script><img src=x onerror=window.hit=1>"

@@ -1,6 +1,7 @@
 import { html, type Html } from "../../doors/Html.ts"
 import type { Kind } from "./Cells.ts"
 import { accountPage, fault, proofField } from "./Frame.ts"
+import { onceField } from "./Once.ts"
 import { formLines, type Typed } from "./RowForm.ts"
 
 /** A form for a new row: the fields that the table's rows have, or JSON. */
@@ -25,7 +26,7 @@ export const newRowPage = (input: {
 <nav class="row-tabs" aria-label="Ways to write the row"><ul><li><a href="${path}"${!asJson && html` aria-current="page"`}>Fields</a></li><li><a href="${path}?view=json"${asJson && html` aria-current="page"`}>JSON</a></li></ul></nav>
 ${fault(problem)}
 <form method="post" action="${path}" data-draft="${path}/${asJson ? "json" : "fields"}/">
-${proofField(proof)}
+${proofField(proof)}${onceField()}
 ${
   asJson
     ? html`<label for="row-json">A JSON object</label><textarea id="row-json" name="row" class="code-area" rows="10" spellcheck="false">\n${typedJson ?? "{\n  \n}"}</textarea>`

@@ -1,5 +1,6 @@
 import { Effect, Layer, Option, Result } from "effect"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
+import { withMembers } from "../../../domain/Problem.ts"
 import { rowOf } from "../../../domain/Row.ts"
 import { checkRow } from "../../../domain/TypedRow.ts"
 import { inTurns } from "../../../domain/Turns.ts"
@@ -13,6 +14,7 @@ import { makeConsole } from "./Console.ts"
 import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { newRowPage } from "./NewRowPage.ts"
+import { keyOf, sentBefore } from "./Once.ts"
 import { mostFields, readFields, sentBy } from "./RowForm.ts"
 import { noSuchRow, placeOf } from "./RowRoutes.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
@@ -80,10 +82,15 @@ export const NewRowRoutes = Layer.effectDiscard(
               }))
         if (Result.isFailure(read)) return again(read.failure.problem, read.failure.faults)
         const added = yield* Effect.result(
-          writes.write(actor, { table }, { action: "add", row: read.success, rowPath: "" })
+          writes.write(
+            actor,
+            { table, idempotencyKey: keyOf(fields.get("key")) },
+            { action: "add", row: read.success, rowPath: "" }
+          )
         )
         if (Result.isFailure(added)) {
           const { failure } = added
+          if (failure._tag === "IdempotencyKeyReused") return again(sentBefore)
           return failure.status === 503 ? yield* failure : again(failure.detail ?? "The row could not be added.")
         }
         return seeOther(`/tables/${table}/${idOf(added.success)}?done=added`)
@@ -93,12 +100,15 @@ export const NewRowRoutes = Layer.effectDiscard(
 
     yield* console.form(
       "/tables/:table/:id/_duplicate",
-      Effect.fnUntraced(function* ({ actor }) {
+      Effect.fnUntraced(function* ({ actor }, fields) {
         const { id, table } = yield* placeOf
         const found = yield* rows.find(actor, table, id)
         if (Option.isNone(found)) return yield* noSuchRow(table)
         const { data } = found.value
-        const added = yield* writes.write(actor, { table }, { action: "add", row: data, rowPath: "" })
+        const target = { table, idempotencyKey: keyOf(fields.get("key")) }
+        const added = yield* writes
+          .write(actor, target, { action: "add", row: data, rowPath: "" })
+          .pipe(Effect.catchTag("IdempotencyKeyReused", (failure) => withMembers(failure, { detail: sentBefore })))
         return seeOther(`/tables/${table}/${idOf(added)}?done=added`)
       })
     )

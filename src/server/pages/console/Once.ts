@@ -8,8 +8,7 @@ import { html, type Html } from "../../doors/Html.ts"
 export const onceField = (): Html => html`<input type="hidden" name="key" value="${randomUUID()}" autocomplete="off">`
 
 /** The idempotency key of a form with {@link onceField}. */
-export const keyOf = (sent: string | null): string | undefined =>
-  sent !== null && /^[0-9a-f-]{36}$/.test(sent) ? sent : undefined
+export const keyOf = (sent: string | null | undefined): string | undefined => /^[0-9a-f-]{36}$/.exec(sent ?? "")?.[0]
 
 /** What is said where a form was sent again with something else in it, or after its rows were removed for good. */
 export const sentBefore = "This form was sent before, and its rows were added. Look at the table before you add more."

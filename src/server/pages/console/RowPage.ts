@@ -4,6 +4,7 @@ import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import { authorOf } from "./Authors.ts"
 import { accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
 import type { Neighbours } from "./Neighbours.ts"
+import { onceField } from "./Once.ts"
 import { fieldsView, historyView, jsonView, tabs, type RowPlace, type Unsaved, type View } from "./RowViews.ts"
 import { shareForm } from "./SharePage.ts"
 
@@ -57,7 +58,7 @@ export const rowPage = (input: {
 <p class="muted">${isDeleted ? "This row was deleted." : html`Changed ${timeHtml(timeText(row.updatedAt))}${author !== null && author !== undefined && html` by ${authorOf(author)}`}`} · <code class="row-id">${row.id}</code></p></div>
 ${
   !isDeleted &&
-  html`<div class="console-actions"><form method="post" action="${path}/_duplicate">${proofField(proof)}<button type="submit">Duplicate</button></form>
+  html`<div class="console-actions"><form method="post" action="${path}/_duplicate">${proofField(proof)}${onceField()}<button type="submit">Duplicate</button></form>
 ${shareForm(path, proof)}
 ${question({
   button: "Delete",

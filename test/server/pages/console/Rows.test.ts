@@ -280,6 +280,33 @@ suite("The page of a row", (it) => {
     })
   )
 
+  it.effect("adds, copies and makes a table once, however often the same form is sent", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"n":1}')
+      for (const [page, path, fields] of [
+        ["/tables", "/tables", { name: "made" }],
+        ["/tables/notes/_add?view=json", "/tables/notes/_add", { row: '{"n":2}' }],
+        [`/tables/notes/${id}`, `/tables/notes/${id}/_duplicate`, {}]
+      ] as const) {
+        const form = untouched(yield* owner.get(page), path)
+        for (const [name, value] of Object.entries(fields)) form.set(name, value)
+        const [once, twice] = [yield* owner.post(path, form), yield* owner.post(path, form)]
+        assert.strictEqual(once.status, 303)
+        assert.strictEqual(twice.headers.get("location"), once.headers.get("location"))
+        if (form.has("row")) {
+          form.set("row", '{"n":3}')
+          const altered = yield* owner.post(path, form)
+          assert.include(altered.text, "This form was sent before")
+          assert.include(altered.text, "{&quot;n&quot;:3}</textarea>")
+          assert.notStrictEqual(untouched(altered, path).get("key"), form.get("key"))
+        }
+      }
+      const { text } = yield* request("GET", "/v1/_tables", { key: owner.apiKey })
+      assert.deepStrictEqual(text.match(/"rows":\d+/g), ['"rows":1', '"rows":3'])
+    })
+  )
+
   it.effect("opens a long text on a page of its own, and keeps its line endings", () =>
     Effect.gen(function* () {
       const owner = yield* newOwner
