@@ -36,7 +36,9 @@ browserSuite("A person with only a browser", serviceLayer(), (it) => {
         yield* press(page, "Save")
         yield* see(page, "Saved.")
         yield* press(page, "Undo")
-        yield* see(page, "Restored.")
+        yield* see(page, "The write was taken back.")
+        yield* open(page, `${url}/tables/tasks`)
+        yield* run(() => page.getByRole("link", { name: "Buy milk" }).click())
         assert.strictEqual(yield* run(() => page.getByLabel("Value of title").inputValue()), "Buy milk")
 
         yield* request("POST", "/v1/tasks", { key: person.apiKey, body: '{"title":"From an agent"}' })

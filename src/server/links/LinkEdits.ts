@@ -115,7 +115,10 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
       return yield* versions.read(actor, target.table, target.id)
     })
 
-    /** Restores an archived version of the row, or of the link's field. Fails for a deleted row. */
+    /**
+     * Restores an archived version of the row, or of the link's field; with the number of the write, if that changed anything.
+     * Fails for a deleted row.
+     */
     const restore = traced("LinkEdits.restore")(function* (link: EditableLink, body: string) {
       const { target } = link
       const { version } = yield* readBody(body, restoreMembers, [...restoreMembers.keys()], bounds)
@@ -139,7 +142,8 @@ export class LinkEdits extends Context.Service<LinkEdits>()("agent-memory/server
         textField: target.kind === "text" ? target.field : undefined,
         restores: true
       } as const
-      return yield* written(link, yield* writes.write(link.actor, { table: target.table }, operation))
+      const result = yield* writes.write(link.actor, { table: target.table }, operation)
+      return { content: yield* written(link, result), change: result.change }
     })
 
     /** `{versions}`, newest first; for a text field, those in which it is a string. `changed_by` has only kind and name. */

@@ -22,7 +22,7 @@ import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Rows } from "../tables/Rows.ts"
 import { Versions } from "../versions/Versions.ts"
 import { makeRowSaves, type Saved } from "./console/RowSaves.ts"
-import { resultOf, viewOf, type EditedText, type View } from "./console/RowViews.ts"
+import { changedQuery, resultOf, undoAt, viewOf, type EditedText, type View } from "./console/RowViews.ts"
 import { rowFormBytes } from "./console/TablesRoutes.ts"
 import { failurePage } from "./LinkMessages.ts"
 import { linkConflictPage, linkPage, linkPlace, linkTextPage, type EditableLink } from "./LinkPage.ts"
@@ -66,12 +66,14 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
     link: EditableLink,
     content: EditableContent,
     view: View,
-    { done = null, ...said }: Said & { readonly done?: string | null } = {}
+    { query, ...said }: Said & { readonly query?: URLSearchParams } = {}
   ) {
     const path = yield* pathOf
-    const needsVersions = view === "history" || done !== null
+    const needsVersions = view === "history" || query?.has("changed") === true
     const history = needsVersions ? yield* versions.read(link.actor, content.table, content.row.id) : { versions: [] }
-    const result = resultOf(linkPlace(link, path), history.versions[0], done)
+    const { row } = content
+    const undo = query && undoAt(linkPlace(link, path), { row, versions: history.versions }, query)
+    const result = resultOf(query?.get("done") ?? null, undo)
     const status = said.problem === undefined ? 200 : 400
     return withEditor((nonce) =>
       privatePage(linkPage({ link, content, path, view, nonce, result, ...history, ...said }), status)
@@ -81,7 +83,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
   /** The page of a link to a row or a text, as its address asks for it. */
   const show = (link: EditableLink, content: EditableContent, request: Request) => {
     const query = queryOf(request)
-    return pageOf(link, content, viewOf(query.get("view")), { done: query.get("done") })
+    return pageOf(link, content, viewOf(query.get("view")), { query })
   }
 
   const editable = Effect.fnUntraced(function* (spends: RequestClass) {
@@ -167,7 +169,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
         const saved = yield* save({ actor, table: target.table, row: yield* rowOf(link), textField }, fields)
         switch (saved._tag) {
           case "Stored":
-            return seeOther(`${path}?done=saved`)
+            return seeOther(`${path}?done=saved${changedQuery(saved.write?.updatedAt)}`)
           case "Conflict":
             return withEditor((nonce) => privatePage(linkConflictPage(link, path, saved, nonce), 409))
           case "Refused":
@@ -187,7 +189,12 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
     Effect.fnUntraced(function* (link, fields, path) {
       const version = Number(/^\d{1,9}$/.exec(fields.get("version") ?? "")?.[0] ?? 0)
       const restored = yield* Effect.result(edits.restore(link, print({ version })))
-      if (Result.isSuccess(restored)) return seeOther(`${path}?done=restored`)
+      if (Result.isSuccess(restored)) {
+        const { change, content } = restored.success
+        return seeOther(
+          `${path}?done=restored${changedQuery(change === undefined ? undefined : content.row.updatedAt)}`
+        )
+      }
       const { failure } = restored
       if (failure._tag !== "VersionNotFound" && failure.status !== 413) return yield* failure
       const content = yield* Effect.fromResult(contentOf(link.target, yield* rowOf(link)))

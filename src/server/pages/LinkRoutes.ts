@@ -224,7 +224,8 @@ export const LinkRoutes = Layer.effectDiscard(
       *handle(request) {
         const link = yield* versionedLink("write")
         const body = yield* bodyText(request, link, limits.authRequestBytes)
-        return dataOf(link, yield* edits.restore(link, body))
+        const { content } = yield* edits.restore(link, body)
+        return dataOf(link, content)
       }
     })
   })

@@ -115,4 +115,34 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("The forms of a link"
       assert.strictEqual(yield* rowOf(key), '"n":2,"t":"b"')
     })
   )
+
+  it.effect("can be taken back for as long as nobody wrote after them, and never take back another write", () =>
+    Effect.gen(function* () {
+      const { id, key, links } = yield* withRow('{"n":1}')
+      const { view } = links
+      const write = (n: number) =>
+        wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"n":${n}}}` })
+      const pageAfter = Effect.fnUntraced(function* (path: string, fields: Readonly<Record<string, string>>) {
+        const began = /name="updated_at" value="([^"]*)"/.exec((yield* wire("GET", view)).text)![1]!
+        const location = (yield* form(path, { updated_at: began, ...fields })).headers["location"] as string
+        return { location, text: (yield* wire("GET", location)).text }
+      })
+      const versionIn = ({ text }: { readonly text: string }) => /name="version" value="(\d+)"/.exec(text)?.[1]
+      yield* write(2)
+      const unchanged = yield* pageAfter(`${view}/_json`, { row: '{"n":2}' })
+      assert.include(unchanged.text, "Saved.")
+      assert.isUndefined(versionIn(unchanged))
+      const saved = yield* pageAfter(`${view}/_json`, { row: '{"n":3}' })
+      const restored = yield* pageAfter(`${view}/_restore`, { version: versionIn(saved)! })
+      assert.strictEqual(yield* rowOf(key), '"n":2')
+      assert.include(restored.text, "Restored.")
+      yield* pageAfter(`${view}/_restore`, { version: versionIn(restored)! })
+      assert.strictEqual(yield* rowOf(key), '"n":3')
+      const again = yield* pageAfter(`${view}/_json`, { row: '{"n":4}' })
+      yield* write(5)
+      const late = yield* wire("GET", again.location)
+      assert.include(late.text, "Saved.")
+      assert.isUndefined(versionIn(late))
+    })
+  )
 })

@@ -14,7 +14,7 @@ import { Versions } from "../../versions/Versions.ts"
 import { seeOther, withEditor } from "../PrivatePage.ts"
 import { conflictPage } from "./ConflictPage.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { doneQuery } from "./Done.ts"
+import { changeQuery, doneQuery, undoOf } from "./Done.ts"
 import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { neighboursOf } from "./Neighbours.ts"
@@ -97,9 +97,7 @@ export const RowRoutes = Layer.effectDiscard(
         const shown = yield* shownRow(person.actor, place.table, place.id)
         const view = viewOf(query.get("view"))
         const { proof } = person
-        const result = shown.isDeleted
-          ? undefined
-          : resultOf(placeIn(place.table, place.id, proof), shown.versions[0], query.get("done"))
+        const result = shown.isDeleted ? undefined : resultOf(query.get("done"), undoOf(query, proof))
         const shownView = shown.isDeleted ? "history" : view
         return withEditor((nonce) => accountResponse(rowPage({ shown, view: shownView, proof, result, nonce })))
       })
@@ -132,7 +130,7 @@ export const RowRoutes = Layer.effectDiscard(
           const saved = yield* save({ actor: person.actor, table: place.table, row }, fields)
           switch (saved._tag) {
             case "Stored":
-              return seeOther(`${place.path}?done=saved`)
+              return seeOther(`${place.path}?done=saved${changeQuery(saved.write?.change)}`)
             case "Conflict": {
               const shown = placeIn(place.table, place.id, person.proof)
               return accountResponse(conflictPage(place.table, shown, saved), 409)
@@ -165,8 +163,8 @@ export const RowRoutes = Layer.effectDiscard(
       Effect.fnUntraced(function* ({ actor }, fields) {
         const { id, path, table } = yield* placeOf
         const version = Number(/^\d{1,9}$/.exec(fields.get("version") ?? "")?.[0] ?? 0)
-        yield* writes.write(actor, { table }, { action: "restore", id, version })
-        return seeOther(`${path}?done=restored`)
+        const { change } = yield* writes.write(actor, { table }, { action: "restore", id, version })
+        return seeOther(`${path}?done=restored${changeQuery(change)}`)
       })
     )
 

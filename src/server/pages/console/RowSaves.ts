@@ -1,14 +1,15 @@
 import { Effect, Option, Result } from "effect"
 import type { Actor } from "../../../domain/Actor.ts"
-import type { JsonText } from "../../../domain/json/JsonText.ts"
+import { JsonText } from "../../../domain/json/JsonText.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { indented, members } from "../../../domain/json/Members.ts"
 import { scanObject } from "../../../domain/json/ParseEnvelope.ts"
 import { StorageLimit } from "../../../domain/Problem.ts"
-import { timeOf, type Row } from "../../../domain/Row.ts"
+import { rowOf, timeOf, type Row } from "../../../domain/Row.ts"
 import { choices, keepSpelling, merged, objectOf, type Side } from "../../../domain/RowMerge.ts"
 import { checkRow } from "../../../domain/TypedRow.ts"
 import { Settings } from "../../config/Settings.ts"
+import type { WriteResult } from "../../tables/engine/Evaluation.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
@@ -25,7 +26,11 @@ export interface Edited {
 
 /** What became of a form. Nothing that was typed is lost. */
 export type Saved =
-  | { readonly _tag: "Stored" }
+  | {
+      readonly _tag: "Stored"
+      /** The write, if it changed anything. */
+      readonly write?: { readonly change: number; readonly updatedAt: number }
+    }
   | {
       readonly _tag: "Refused"
       readonly view: View | "text"
@@ -41,6 +46,12 @@ export type Saved =
     }
 
 const stored: Saved = { _tag: "Stored" }
+
+const storedBy = ({ body, change }: WriteResult): Saved => {
+  if (change === undefined) return stored
+  const { updatedAt } = rowOf(JsonText.trusted(members(body)[0]!.value))
+  return { ...stored, write: { change, updatedAt } }
+}
 
 type Refused = Extract<Saved, { readonly _tag: "Refused" }>
 
@@ -101,7 +112,7 @@ export const makeRowSaves = Effect.gen(function* () {
     let { updatedAt } = base
     for (;;) {
       const saved = yield* Effect.result(writes.write(actor, { table }, { ...edit, updatedAt }))
-      if (Result.isSuccess(saved)) return stored
+      if (Result.isSuccess(saved)) return storedBy(saved.success)
       const { failure } = saved
       if (failure.status === 400 || failure.status === 413) {
         // What the account stores is not shown to someone who has only a link into it.

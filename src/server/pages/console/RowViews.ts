@@ -167,16 +167,28 @@ ${operation !== "delete" && after !== undefined && changes(before.text, after.te
 ${row !== undefined && html`<p class="muted">Added ${timeHtml(timeText(row.createdAt))}.</p>`}`
 }
 
-const doneWords: Readonly<Record<string, string>> = {
-  added: "The row was added.",
-  saved: "Saved.",
-  restored: "Restored."
+const doneWords = new Map([
+  ["added", "The row was added."],
+  ["saved", "Saved."],
+  ["restored", "Restored."]
+])
+
+/** What a page says of the form that led to it, with a button that takes back what that did. */
+export const resultOf = (done: string | null, undo: Html | undefined): Html | undefined => {
+  const words = doneWords.get(done ?? "")
+  return words === undefined ? undefined : html`${words}${undo && html` ${undo}`}`
 }
 
-/** What a page says of the last form, with the way back where there is one. */
-export const resultOf = (place: RowPlace, newest: Version | undefined, done: string | null): Html | undefined => {
-  const words = doneWords[done ?? ""]
-  if (words === undefined) return undefined
-  if (done === "added" || newest === undefined) return html`${words}`
-  return html`${words} <form class="inline" method="post" action="${place.path}/_restore">${proofOf(place)}<input type="hidden" name="version" value="${newest.version}"><button class="link" type="submit">Undo</button></form>`
+/** What an address of a link says of the write that led to it: when the row was changed, if it was. */
+export const changedQuery = (updatedAt: number | undefined): string =>
+  updatedAt === undefined ? "" : `&changed=${timeText(updatedAt)}`
+
+/** A button that restores what a write replaced; none once somebody wrote after it. */
+export const undoAt = (
+  { path }: RowPlace,
+  { row, versions: [newest] }: { readonly row: Row; readonly versions: ReadonlyArray<Version> },
+  query: URLSearchParams
+): Html | undefined => {
+  if (newest === undefined || query.get("changed") !== timeText(row.updatedAt)) return undefined
+  return html`<form class="inline" method="post" action="${path}/_restore"><input type="hidden" name="version" value="${newest.version}"><button type="submit">Undo</button></form>`
 }

@@ -259,6 +259,40 @@ suite("The page of a row", (it) => {
     })
   )
 
+  it.effect("offers to take back what a form did, and never what anybody did before or after it", () =>
+    Effect.gen(function* () {
+      const owner = yield* newOwner
+      const { id } = yield* owner.add("notes", '{"a":1}')
+      const path = `/tables/notes/${id}`
+      const write = (a: number) =>
+        request("POST", "/v1/notes/update_row", { key: owner.apiKey, body: JSON.stringify({ id, patch: { a } }) })
+      const saved = Effect.fnUntraced(function* (a?: string) {
+        const fields = untouched(yield* owner.get(path), path)
+        if (a !== undefined) fields.set("value_0", a)
+        return yield* owner.get((yield* owner.post(path, fields)).headers.get("location")!)
+      })
+      const undo = (page: Parameters<typeof untouched>[0]) =>
+        owner.post("/activity/_undo", untouched(page, "/activity/_undo"))
+
+      yield* write(2)
+      const unchanged = yield* saved()
+      assert.include(unchanged.text, "Saved.")
+      assert.notInclude(unchanged.text, "Undo")
+      const before = yield* saved("3")
+      yield* write(4)
+      assert.strictEqual((yield* undo(before)).status, 409)
+      assert.strictEqual(yield* owner.row("notes", id), '"a":4')
+      assert.strictEqual((yield* undo(yield* saved("5"))).status, 303)
+      assert.strictEqual(yield* owner.row("notes", id), '"a":4')
+
+      yield* owner.post(`${path}/_delete`, {})
+      const restore = untouched(yield* owner.get(path), `${path}/_restore`)
+      const restored = yield* owner.post(`${path}/_restore`, restore)
+      assert.strictEqual((yield* undo(yield* owner.get(restored.headers.get("location")!))).status, 303)
+      assert.include((yield* owner.get(path)).text, "This row was deleted.")
+    })
+  )
+
   it.effect("adds a row by fields or as JSON, and copies one exactly", () =>
     Effect.gen(function* () {
       const owner = yield* newOwner
