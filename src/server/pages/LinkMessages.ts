@@ -37,6 +37,14 @@ export const linkGonePage = (detail: string): Html =>
 <p>Deleted rows are kept for a while, but links neither show nor restore them. Ask the agent that sent the link to restore the row. The link then works again until it expires.</p>`
   )
 
+/** The page of a text of a link's row that is not there, or no longer text. */
+export const linkFieldPage = (path: string, detail: string): Html =>
+  messagePage(
+    "This text is not here",
+    html`<p class="lead">${detail}</p>
+<p>The field may have been renamed or removed. <a href="${path}">See what the link leads to</a></p>`
+  )
+
 /** The page of a link that was opened too often in a minute. */
 export const linkLimitedPage = (detail: string, seconds: string): Html =>
   messagePage(
@@ -68,6 +76,9 @@ export const failurePage: Renderer<Problem> = ({ code, detail = "", retry_after,
   if (code === "invalid_cursor") return privatePage(linkCursorPage(path), status)
   if (code === "row_not_found" && askedBy(request).row !== undefined) {
     return privatePage(linkRowPage(path, detail), status)
+  }
+  if (request.url.startsWith(`${path}/_text?`) && (code === "field_not_found" || code === "field_not_text")) {
+    return privatePage(linkFieldPage(path, detail), 404)
   }
   if (status === 503) return privatePage(linkLaterPage(), status)
   if (status === 429) return privatePage(linkLimitedPage(detail, String(retry_after ?? 1)), status)

@@ -112,6 +112,15 @@ layer(serviceLayer())("What a link leads to", (it) => {
     )
   }
 
+  it.effect("lets nobody edit in a cell, or filter by, a text that no form sends back as it is", () =>
+    Effect.gen(function* () {
+      const { key } = yield* withRow('{"n":1,"half":"a\\ud800","nul":"\\u0000","whole":"\\ud83d\\ude00"}')
+      const { text } = yield* wire("GET", (yield* makeLinks(key, "query", { table: "notes" })).view)
+      const cells = Array.from(text.matchAll(/<td data-kind="text"( data-value)?/g), ([, value]) => value !== undefined)
+      assert.deepStrictEqual(cells, [false, false, true])
+    })
+  )
+
   it.effect("shows rows of other shapes as one table, and says when none matches", () =>
     Effect.gen(function* () {
       const { key } = yield* withRow('{"a":1,"b":{"c":[1.10]}}')

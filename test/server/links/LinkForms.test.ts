@@ -145,4 +145,19 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("The forms of a link"
       assert.isUndefined(versionIn(late))
     })
   )
+
+  it.effect("say of a text that is not there that the row is, and lead to it", () =>
+    Effect.gen(function* () {
+      const { links } = yield* withRow('{"n":1}')
+      for (const [field, words] of [
+        ["renamed", "The row has no such field."],
+        ["n", "The field is not text."]
+      ] as const) {
+        const page = yield* wire("GET", `${links.view}/_text?field=${field}`)
+        assert.include(page.text, words)
+        assert.include(page.text, `<a href="${links.view}">`)
+        assert.notInclude(page.text, "restore the row")
+      }
+    })
+  )
 })

@@ -15,11 +15,11 @@ import { makeConsole } from "./Console.ts"
 import { accountResponse } from "./Frame.ts"
 
 /** What the page says after a disconnection, by its query. */
-const results: Readonly<Record<string, string>> = {
-  saved: "Saved. The app’s next call goes by it.",
-  "1": "The app is disconnected. Its next call is refused, and its links have expired.",
-  "0": "That app was already disconnected."
-}
+const results = new Map([
+  ["saved", "Saved. The app’s next call goes by it."],
+  ["1", "The app is disconnected. Its next call is refused, and its links have expired."],
+  ["0", "That app was already disconnected."]
+])
 
 /** The pages of connected apps, and the forms that change or disconnect one. */
 export const AppsRoutes = Layer.effectDiscard(
@@ -34,7 +34,9 @@ export const AppsRoutes = Layer.effectDiscard(
       Effect.fnUntraced(function* ({ accountId, email, proof }) {
         const { disconnected, done = disconnected } = yield* HttpServerRequest.ParsedSearchParams
         const connections = yield* grants.list(accountId)
-        return accountResponse(appsPage({ email, connections, proof, baseUrl, disconnected: results[String(done)] }))
+        return accountResponse(
+          appsPage({ email, connections, proof, baseUrl, disconnected: results.get(String(done)) })
+        )
       })
     )
 

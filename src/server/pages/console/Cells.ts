@@ -5,6 +5,7 @@ import type { JsonText } from "../../../domain/json/JsonText.ts"
 import { systemFields, timeText, type Row } from "../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../domain/Turns.ts"
 import { html, type Html } from "../../doors/Html.ts"
+import { survivesForms } from "./FormText.ts"
 import { timeHtml } from "./Frame.ts"
 
 /** A cell shows this much of a value; the row's page has all of it. */
@@ -81,12 +82,15 @@ export const lineOf = (value: string, most = maxCell): Html => {
   }
 }
 
-/** The cell of a value; empty where a row has no such field. The script reads the kind and whether the text is whole. */
+/** Whether the script may put a value into a form: all of it is shown, and it comes back as it is. */
+const isEditable = (value: string, kind: Kind): boolean =>
+  value.length <= maxCell && kind !== "json" && (kind !== "text" || survivesForms(decodeString(value)))
+
+/** The cell of a value; empty where a row has no such field. */
 export const cell = (value: string | undefined): Html => {
   if (value === undefined) return html`<td></td>`
   const kind = kindOf(value)
-  const isWhole = value.length <= maxCell
-  return html`<td data-kind="${kind}"${isWhole && kind !== "json" && html` data-value="${value}"`}>${lineOf(value)}</td>`
+  return html`<td data-kind="${kind}"${isEditable(value, kind) && html` data-value="${value}"`}>${lineOf(value)}</td>`
 }
 
 /** The first cell of a row, which leads to all of it: the first column's value, or the row's id where it has none. */

@@ -8,6 +8,7 @@ import { systemFields } from "../../../domain/Row.ts"
 import { objectOf } from "../../../domain/RowMerge.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { kindOf, lineOf, type Kind } from "./Cells.ts"
+import { asSent, survivesForms } from "./FormText.ts"
 
 /** A form has controls for this many fields; of a row with more, the JSON is edited. */
 export const mostFields = 100
@@ -17,12 +18,6 @@ const freshLines = 2
 
 /** A value that is longer has a page of its own. */
 const longestControl = 2000
-
-/** What is sent back for a text: browsers send every line ending as CR LF, and HTML has neither NUL nor half a surrogate. */
-const asSent = (text: string): string => withLineFeeds(text.toWellFormed().replaceAll("\0", "\ufffd"))
-
-/** Whether a text comes back from a form as it is, but for its line endings. */
-export const survivesForms = (text: string): boolean => withLineFeeds(text) === asSent(text)
 
 /** Whether a stored field has controls in the form; others stay as they are. A name has a control of one line. */
 const isEditable = ({ name, value }: Member): boolean =>

@@ -6,8 +6,9 @@ import { timeText, type Row } from "../../../domain/Row.ts"
 import { differences } from "../../../domain/RowMerge.ts"
 import type { Version } from "../../../domain/Version.ts"
 import { html, type Html } from "../../doors/Html.ts"
+import { survivesForms } from "./FormText.ts"
 import { proofField, timeHtml } from "./Frame.ts"
-import { formLines, mostFields, survivesForms, type Typed } from "./RowForm.ts"
+import { formLines, mostFields, type Typed } from "./RowForm.ts"
 
 /** What of a row a page shows. */
 export type View = "fields" | "json" | "history"

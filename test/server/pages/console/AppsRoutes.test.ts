@@ -84,6 +84,7 @@ suite("The page of connected apps", (it) => {
       assert.strictEqual(answer.headers.get("location"), "/apps?disconnected=1")
       assert.strictEqual((yield* callMcp(tokens.access_token)).status, 401)
 
+      assert.notInclude((yield* open(ada, "?done=constructor")).text, 'role="status"')
       const after = yield* open(ada, "?disconnected=1")
       assert.notInclude(after.text, "Ada’s app")
       assert.include(after.text, "The app is disconnected. Its next call is refused")

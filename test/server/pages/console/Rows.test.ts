@@ -277,6 +277,7 @@ suite("The page of a row", (it) => {
       yield* write(2)
       const unchanged = yield* saved()
       assert.include(unchanged.text, "Saved.")
+      assert.notInclude((yield* owner.get(`${path}?done=constructor`)).text, "native code")
       assert.notInclude(unchanged.text, "Undo")
       const before = yield* saved("3")
       yield* write(4)
