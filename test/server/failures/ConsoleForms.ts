@@ -100,6 +100,7 @@ export const worstForms = Effect.gen(function* () {
       ),
     "a CSV of one column": () => upload("text", `a\n${"1\n".repeat(ofFiles / 2 - 2)}`),
     "a CSV of as many rows as there can be": () => upload("text", `a,b,c\n${"1,2,3\n".repeat(99_000)}`),
+    "a CSV whose rows repeat a long name": () => upload("text", `${"x".repeat(100_000)},b\n${"1,2\n".repeat(2000)}`),
     "a CSV of many columns": () => upload("file", `a${",".repeat(ofFiles)}`),
     "a CSV of as many columns as there can be": () =>
       upload("file", `${lines(6000, (n) => `${n.toString(36)},`)}\n${`${",".repeat(900)}\n`.repeat(2000)}`),

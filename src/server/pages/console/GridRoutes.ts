@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { plural } from "../../../domain/Amounts.ts"
 import type { Actor } from "../../../domain/Actor.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
-import { members, readItems } from "../../../domain/json/Members.ts"
+import { readItems } from "../../../domain/json/Members.ts"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
 import { invalid, NotFound } from "../../../domain/Problem.ts"
 import { isTableName } from "../../../domain/Query.ts"
@@ -43,9 +43,9 @@ const everyRow = 1_000_000_000
 /** The ids of the rows that a form names. */
 const idsOf = (fields: URLSearchParams): ReadonlyArray<string> => [...new Set(fields.getAll("id"))].filter(isRowId)
 
-/** How many rows a batch of deletions or updates by filter changed. */
-const changedBy = (body: JsonText): number =>
-  readItems(members(body)[0]!.value)
+/** How many rows a batch of deletions or updates by filter changed: `{"results":[…]}` may have megabytes of rows. */
+const changedBy = ({ text }: JsonText): number =>
+  readItems(text.slice('{"results":'.length, -1))
     .map((result) => Number(/^\{"index":\d+,"action":"\w+","result":\{"(?:deleted|updated)":(\d+)/.exec(result)![1]))
     .reduce((sum, count) => sum + count, 0)
 
