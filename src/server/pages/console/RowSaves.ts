@@ -187,7 +187,10 @@ export const makeRowSaves = Effect.gen(function* () {
     const view = textField === undefined ? "json" : "text"
     const unsaved = (object: JsonText): Unsaved => {
       const text = members(object).find(({ name, value }) => name === textField && value[0] === '"')
-      return { ...begun, typedText: text === undefined ? indented(object.text) : decodeString(text.value) }
+      if (text !== undefined) return { ...begun, typedText: decodeString(text.value) }
+      // What is deep gets many times longer by its indents, and what is longer than a row has to be shortened anyway.
+      const isLong = object.length > limits.rowBytes
+      return { ...begun, typedText: isLong ? object.text : indented(object.text) }
     }
     if (mine.issue !== undefined) return gone(view, { ...begun, typedText: sentMine })
     if (base === undefined || before.issue !== undefined) return gone(view, unsaved(mine.value))
