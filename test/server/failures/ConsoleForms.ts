@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { BoundedService } from "../../support/BoundedService.ts"
 import { longestBlock } from "../../support/LongestTurn.ts"
+import { bodyOf, request } from "../../support/TestService.ts"
 import { newOwner } from "../pages/console/Person.ts"
 import { listOf, manyNames, namedBy, type Shape } from "./WorstShapes.ts"
 
@@ -36,6 +37,11 @@ export const worstForms = Effect.gen(function* () {
   const row = `/tables/notes/${id}`
   const wide = yield* owner.add("notes", `{${Array.from({ length: 100 }, (_, n) => `"f${n}":""`).join(",")}}`)
   const wideRow = `/tables/notes/${wide.id}`
+  const made = yield* request("POST", "/v1/_row_links", {
+    key: owner.apiKey,
+    body: JSON.stringify({ table: "notes", id: wide.id })
+  })
+  const view = new URL(bodyOf<{ viewer_url: string }>(made).viewer_url).pathname
   const proof = `proof=${owner.proof}`
   const guard = `${proof}&updated_at=${updated_at}`
   const forms: ReadonlyArray<readonly [path: string, what: string, body: Body]> = [
@@ -59,6 +65,7 @@ export const worstForms = Effect.gen(function* () {
       "a row of many fields",
       () => `proof=${owner.proof}&updated_at=${wide.updated_at}&${"a&".repeat(ofRows / 2 - 100)}`
     ],
+    [view, "a link to a row of many fields", () => `updated_at=${wide.updated_at}&${"a&".repeat(ofRows / 2 - 100)}`],
     [row, "a deep value", () => `${guard}&name_2=d&type_2=json&value_2=${deep(ofRows - 300)}`],
     [`${row}/_json`, "many names", () => `${guard}&row=${manyNames(ofRows - 300)}`],
     [`${row}/_json`, "deep values", () => `${guard}&row={"a":${deep(ofRows - 300)}}`],
@@ -68,15 +75,17 @@ export const worstForms = Effect.gen(function* () {
     [
       `${row}/_merge`,
       "two rows of many names",
-      () => `${guard}&base=${names(0)(ofMerges / 2 - 300)}&mine=${names(50_000)(ofMerges / 2 - 300)}`
+      () => `${guard}&base=${names(0)(ofMerges - 60_500)}&mine=${names(50_000)(60_000)}`
     ],
     [
       `${row}/_merge`,
       "many choices",
       () => `${guard}&base={}&mine=${names(0)(12_000)}&${"a&".repeat(ofMerges / 2 - 6500)}`
     ],
+    [`${row}/_merge`, "more names than a row can have", () => `${guard}&base={}&mine=${names(0)(ofMerges - 300)}`],
     [`${row}/_merge`, "deep values", () => `${guard}&base={}&mine={"a":${deep(ofMerges - 400)}}`],
     [`${row}/_cell`, "a value of many names", () => `${guard}&field=x&type=json&value=${manyNames(ofRows - 300)}`],
+    [`${row}/_merge`, "a deep row", () => `${guard}&base={}&mine={"a":${deep(64_000)}}`],
     ["/tables/notes/_selected", "many rows", () => `${proof}&do=delete&${"id=&".repeat(ofOthers / 4 - 40)}`],
     [
       "/tables/notes/_selected",

@@ -182,9 +182,11 @@ export const makeRowSaves = Effect.gen(function* () {
     const begun = yield* begunWith(edited, form)
     const { base } = begun
     const fields = sentBy(form)
-    const [sentBase, sentMine] = [fields.get("base") ?? "", fields.get("mine") ?? ""]
-    const [before, mine] = [scanObject(sentBase), scanObject(sentMine)]
+    const typedText = fields.get("mine") ?? ""
     const view = textField === undefined ? "json" : "text"
+    // What was typed had the size of a row before the choice.
+    const mine = checkRow(typedText, limits.rowBytes)
+    if (Result.isFailure(mine)) return refused(mine.failure, view, { ...begun, typedText })
     const unsaved = (object: JsonText): Unsaved => {
       const text = members(object).find(({ name, value }) => name === textField && value[0] === '"')
       if (text !== undefined) return { ...begun, typedText: decodeString(text.value) }
@@ -192,17 +194,17 @@ export const makeRowSaves = Effect.gen(function* () {
       const isLong = object.length > limits.rowBytes
       return { ...begun, typedText: isLong ? object.text : indented(object.text) }
     }
-    if (mine.issue !== undefined) return gone(view, { ...begun, typedText: sentMine })
-    if (base === undefined || before.issue !== undefined) return gone(view, unsaved(mine.value))
+    const before = scanObject(fields.get("base") ?? "")
+    if (base === undefined || before.issue !== undefined) return gone(view, unsaved(mine.success))
     const theirs = contentOf(base, textField).text
-    const sides = choices(before.value.text, mine.value.text, theirs).map(
+    const sides = choices(before.value.text, mine.success.text, theirs).map(
       ({ name }, index): readonly [string, Side] => [
         name,
         fields.get(`choice_${index}`) === "theirs" ? "theirs" : "mine"
       ]
     )
-    const decided = ownPart(merged(mine.value.text, theirs, new Map(sides)), textField)
-    if (textField !== undefined && members(decided)[0]?.value[0] !== '"') return gone(view, unsaved(mine.value))
+    const decided = ownPart(merged(mine.success.text, theirs, new Map(sides)), textField)
+    if (textField !== undefined && members(decided)[0]?.value[0] !== '"') return gone(view, unsaved(mine.success))
     return yield* save(edited, base, decided, view, unsaved(decided))
   })
 
