@@ -168,11 +168,11 @@ layer(DatabaseLayer, { excludeTestServices: true, timeout: 60_000 })("The deploy
         .replaceAll("/etc/ssl/memory.example.com", folder)
         .replaceAll("/var/log/nginx", join(folder, "logs"))
       assert.include(site, `${folder}/privkey.pem`)
-      // Where nginx keeps bodies, only its own user may write.
+      // Where nginx keeps bodies and logs, only its own user may write.
       const bodies = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
         (of) => `${of}_temp_path ${folder}/${of};\n`
       )
-      const main = `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${bodies.join("")}${site}}\n`
+      const main = `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${bodies.join("")}${site}}\n`
       const said = check(context, "nginx", ["-t", "-p", folder, "-c", written(folder, "nginx.conf", main)])
       assert.notInclude(said, "[warn]")
     })

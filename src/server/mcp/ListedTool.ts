@@ -16,14 +16,25 @@ const withoutNull = (value: unknown) => {
   return { ...anyOf.find(({ type }) => type !== "null"), ...others }
 }
 
+type ObjectSchema = { readonly type: "object" }
+
+/** Each is in several lists, and takes longer to make than all else that a start does. */
+const known = new WeakMap<Schema.Top, ObjectSchema>()
+
+const jsonSchema = (schema: Schema.Top): ObjectSchema => {
+  const made = known.get(schema) ?? plainSchema(schema)
+  known.set(schema, made)
+  return made
+}
+
 /** Plain JSON Schema: an object, everything in its place, nothing by reference. Some models take none without properties. */
-const jsonSchema = (schema: Schema.Top): { readonly type: "object" } => {
+const plainSchema = (schema: Schema.Top): ObjectSchema => {
   const { schema: plain } = Schema.toJsonSchemaDocument(schema, { onExcessProperty: "error" })
   const simplified = (name: string, value: unknown) => withoutNull(withoutSafeBounds(name, value))
   return JSON.parse(JSON.stringify({ type: "object", properties: {}, ...plain }, simplified))
 }
 
-const listed = (tool: Tool, input: { readonly type: "object" }, output: Schema.Top, limits: Limits) => {
+const listed = (tool: Tool, input: ObjectSchema, output: Schema.Top, limits: Limits) => {
   const declared = {
     name: tool.name,
     title: tool.title,

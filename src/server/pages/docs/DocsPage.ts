@@ -70,7 +70,7 @@ export const docsPage = (input: {
     main: html`<div class="wide docs">
 <aside class="docs-side">
 <div id="search" role="search" hidden><label class="visually-hidden" for="search-text">Search the documentation</label>
-<input id="search-text" type="search" autocomplete="off" placeholder="Search, or press /" aria-keyshortcuts="/ Enter" aria-controls="search-results">
+<input id="search-text" type="search" autocomplete="off" placeholder="Search: press /" aria-keyshortcuts="/ Enter" aria-controls="search-results">
 <ul id="search-results" aria-live="polite"></ul></div>
 <nav class="docs-nav" aria-label="Documentation"><ul>${navigation(input.current)}</ul></nav>
 </aside>
