@@ -35,8 +35,9 @@ const recordFault = ({ cells, line }: CsvRecord, first: CsvRecord | undefined, r
 }
 
 /**
- * Reads a CSV (RFC 4180) of at most 1,000 columns and 100,000 rows behind a first line with their names, whose cells may also be separated by semicolons or tabs, and whose lines may end as on any system.
- * Blank lines are left out. A failure says what is wrong, with its line.
+ * Reads a CSV (RFC 4180) of at most 1,000 columns and 100,000 rows behind a first line with their names. Cells may also be
+ * separated by semicolons or tabs, and lines end as on any system. Blank lines are left out. A failure says what is wrong,
+ * with its line.
  */
 export function* readCsv(text: string): Turns<Result.Result<ReadonlyArray<CsvRecord>, string>> {
   const separator = separatorOf(text)

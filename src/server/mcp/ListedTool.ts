@@ -18,7 +18,7 @@ const withoutNull = (value: unknown) => {
 
 type ObjectSchema = { readonly type: "object" }
 
-/** Each is in several lists, and takes longer to make than all else that a start does. */
+/** Each is in several lists, and takes a while to make. */
 const known = new WeakMap<Schema.Top, ObjectSchema>()
 
 const jsonSchema = (schema: Schema.Top): ObjectSchema => {

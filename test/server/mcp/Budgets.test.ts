@@ -11,6 +11,7 @@ interface Row {
 interface Rows {
   readonly rows: ReadonlyArray<Row>
   readonly has_more: boolean
+  readonly next_cursor?: string
   readonly note?: string
   readonly _service_query_link?: {
     readonly viewer_url: string
@@ -56,7 +57,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       const whole = yield* request("GET", new URL(download_url).pathname)
       const all = JSON.parse(whole.text) as Rows
       assert.deepStrictEqual([numbersOf(all.rows), all.has_more], [upTo(30), false])
-      const next = yield* query(token, { cursor: (answer as unknown as { next_cursor: string }).next_cursor })
+      const next = yield* query(token, { cursor: answer.next_cursor })
       assert.isTrue(next.has_more)
       assert.isUndefined(next._service_query_link)
       const asked = yield* query(token, { limit: 7, includeLink: true })
@@ -145,7 +146,7 @@ layer(serviceLayer(), { excludeTestServices: true })("Long answers", (it) => {
       const { token } = yield* newConnection()
       const text = "é".repeat(29_000)
       yield* done(token, "add", { table: "t", row: { g: "kept", text } })
-      const { id } = (yield* query(token, { table: "t", fields: ["g"] })).rows[0] as unknown as { id: string }
+      const { id } = (yield* query(token, { table: "t", fields: ["g"] })).rows[0]!
       yield* done(token, "update_row", { table: "t", id, patch: { text: "" } })
       const archived = yield* done(token, "versions", { table: "t", id })
       yield* done(token, "delete", { table: "t", filter: { id } })
