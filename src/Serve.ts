@@ -1,7 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer } from "effect"
 import { App } from "./App.ts"
-import { batchingConsole } from "./server/telemetry/Terminal.ts"
+import { batchingConsole } from "./server/telemetry/Logging.ts"
 
 const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
   const failure = cause.reasons.find(Cause.isFailReason)

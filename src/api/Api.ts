@@ -1,14 +1,11 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { fillLimits, maxQueryLimit, type Limits } from "../domain/Limits.ts"
-import { AccountApi } from "./AccountApi.ts"
-import { ChangesApi } from "./ChangesApi.ts"
-import { ConnectionsApi } from "./ConnectionsApi.ts"
+import { AccountApi, ConnectionsApi, SignInApi } from "./AccountApi.ts"
+import { ChangesApi, VersionsApi } from "./HistoryApi.ts"
 import { KeysApi } from "./KeysApi.ts"
 import { LinksApi } from "./LinksApi.ts"
 import { RowsApi } from "./RowsApi.ts"
-import { SignInApi } from "./SignInApi.ts"
 import { TablesApi } from "./TablesApi.ts"
-import { VersionsApi } from "./VersionsApi.ts"
 
 interface Media {
   schema?: { readonly allOf?: ReadonlyArray<object>; readonly $ref?: string; readonly properties?: Properties }

@@ -9,7 +9,7 @@ import { print } from "../domain/json/JsonText.ts"
 import { maxFilterBytes, maxFilterConditions, maxInValues, maxQueryLimit, maxSearchLength } from "../domain/Limits.ts"
 import { maxDigits } from "../domain/query/Decimal.ts"
 import { maxGroups } from "../domain/query/Summary.ts"
-import { maxFields } from "../domain/query/Selection.ts"
+import { maxFields } from "../domain/query/Fields.ts"
 import { TableName } from "../domain/Query.ts"
 import { inTurns } from "../domain/Turns.ts"
 

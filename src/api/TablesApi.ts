@@ -1,11 +1,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Timestamp } from "../domain/Account.ts"
+import { Timestamp, Usage } from "../domain/Account.ts"
 import { bounded } from "../domain/ExactJson.ts"
 import { maxHits } from "../domain/Limits.ts"
 import * as P from "../domain/Problem.ts"
-import { maxToldFields } from "../domain/query/TableFields.ts"
-import { Usage } from "../domain/Usage.ts"
+import { maxToldFields } from "../domain/query/Fields.ts"
 import { Authentication, BodySize, CallClass, Problems, RequestBody, withStatus } from "./Middleware.ts"
 import { dryRunQuery, idempotencyHeaders, jsonBody, Row, SearchWords } from "./Payloads.ts"
 

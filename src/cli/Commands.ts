@@ -3,11 +3,10 @@ import { Cause, Console, Effect, Exit, Layer, Logger } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import packageJson from "../../package.json" with { type: "json" }
 import { doctorCommand } from "./Doctor.ts"
-import { deleteCommand } from "./Deletes.ts"
+import { deleteCommand, countCommand, queryCommand, searchCommand } from "./RowCommands.ts"
 import { keysCommand, migrateCommand } from "./DatabaseCommands.ts"
-import { countCommand, queryCommand, searchCommand } from "./Queries.ts"
 import { changesCommand, undoCommand } from "./History.ts"
-import { visible, wrapHelp } from "./TerminalText.ts"
+import { visible, wrapHelp } from "./Formats.ts"
 import { exportCommand, importCommand } from "./Transfer.ts"
 
 const serveCommand = Command.make("serve").pipe(

@@ -11,9 +11,9 @@ import { NodeCrypto } from "@effect/platform-node"
 import { Console, Effect, Layer } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { SqlClient } from "effect/sql"
-import type { ApiKey, KeyPage } from "../client/Types.ts"
+import type { ApiKey, KeyPage } from "../client/AccountTypes.ts"
 import { send, targetFlags, targetOf } from "./RemoteAccount.ts"
-import { Stopped, visible } from "./TerminalText.ts"
+import { Stopped, visible } from "./Formats.ts"
 
 /**
  * Runs an effect on the migrated database of the settings, also while services are running: it shares the embedded database

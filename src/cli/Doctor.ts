@@ -4,7 +4,7 @@ import { Settings } from "../server/config/Settings.ts"
 import { skipped, type Finding } from "./doctor/Finding.ts"
 import { configuration, database, mail, rateLimits, unusable } from "./doctor/ResourceChecks.ts"
 import { access, documents, proxyScheme, publicUrl } from "./doctor/ServiceChecks.ts"
-import { hanging, Stopped, visible } from "./TerminalText.ts"
+import { hanging, Stopped, visible } from "./Formats.ts"
 
 /** A finding without control characters, because details quote other servers. */
 const shown = (finding: Finding): Finding => ({

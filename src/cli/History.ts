@@ -1,8 +1,8 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Change, ChangePage, ChangeQuery, UndoAnswer } from "../client/Types.ts"
+import type { Change, ChangePage, ChangeQuery, UndoAnswer } from "../client/AccountTypes.ts"
 import { send, targetFlags, targetOf } from "./RemoteAccount.ts"
-import { Stopped, visible } from "./TerminalText.ts"
+import { Stopped, visible } from "./Formats.ts"
 
 const whole = (text: string, least: number): number | undefined =>
   /^\d{1,15}$/.test(text) && Number(text) >= least ? Number(text) : undefined

@@ -6,11 +6,11 @@ import type { Sent } from "../client/Calls.ts"
 import type { OperationName } from "../client/ContractOperations.ts"
 import { connectionOf, type Fetch } from "../client/Options.ts"
 import { makeSend } from "../client/Send.ts"
-import type { Usage } from "../client/Types.ts"
+import type { Usage } from "../client/AccountTypes.ts"
 import * as Key from "../domain/Key.ts"
 import { isLoopbackHost } from "../server/config/Settings.ts"
 import { rootCause } from "./doctor/Finding.ts"
-import { Stopped } from "./TerminalText.ts"
+import { Stopped } from "./Formats.ts"
 
 const keyVariable = "AGENT_MEMORY_API_KEY"
 

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { buffer } from "node:stream/consumers"
-import type { ImportAnswer } from "../client/Types.ts"
+import type { ImportAnswer } from "../client/AccountTypes.ts"
 import { timeText } from "../domain/Row.ts"
 import { JsonText } from "../domain/json/JsonText.ts"
 import { hasByteOrderMark, startFault } from "../domain/json/Utf8.ts"
@@ -18,11 +18,14 @@ import {
   readDocument,
   readLines,
   sizeText,
-  type Format
+  type Format,
+  readPlain,
+  Stopped,
+  visible,
+  withProgress,
+  writeOutput
 } from "./Formats.ts"
-import { readPlain } from "./PlainRows.ts"
 import { send, targetFlags, targetOf, usageOf } from "./RemoteAccount.ts"
-import { Stopped, visible, withProgress, writeOutput } from "./TerminalText.ts"
 
 /** In bytes: a row's system fields and separators in an export. */
 const rowOverhead = 135

@@ -1,4 +1,4 @@
-import type { AnyRow, Issue, Stored } from "./Types.ts"
+import type { AnyRow, Issue, Stored } from "./RowTypes.ts"
 
 /** What the service refuses or fails with, documented at `/docs/errors` of every service. */
 export type ProblemCode =

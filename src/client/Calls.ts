@@ -1,30 +1,32 @@
 import type { JsonText } from "../domain/json/JsonText.ts"
 import { parseEnvelope } from "../domain/json/ParseEnvelope.ts"
-import { missingFilter } from "../domain/keys/RowKeys.ts"
+import { missingFilter } from "../domain/keys/SortKey.ts"
 import type { AgentMemory, TableClient } from "./AgentMemory.ts"
 import { AgentMemoryError, type FieldIssue } from "./AgentMemoryError.ts"
 import { operations, shapes, type OperationName } from "./ContractOperations.ts"
-import { exactChanges, guardHeaders, type SentChanges } from "./ExactChanges.ts"
-import { filterOf, jsonOf, type ReadRow } from "./ExactRows.ts"
+import {
+  exactChanges,
+  guardHeaders,
+  type SentChanges,
+  filterOf,
+  jsonOf,
+  type ReadRow,
+  summaryOf,
+  type ExactSummary
+} from "./ExactRows.ts"
 import type { DeleteOptions, WriteOptions } from "./Options.ts"
 import type { Steps } from "./Retries.ts"
-import { summaryOf, type ExactSummary } from "./Summaries.ts"
 import type {
   AnyRow,
-  ApiKey,
   Batch,
   BatchOperation,
-  DeletedPage,
   Filter,
-  Forgotten,
-  KeyPage,
-  KeyQuery,
   QueryAnswer,
   Stored,
   UpdateWhereAnswer,
-  UpsertAnswer,
-  Version
-} from "./Types.ts"
+  UpsertAnswer
+} from "./RowTypes.ts"
+import type { ApiKey, DeletedPage, Forgotten, KeyPage, KeyQuery, Version } from "./AccountTypes.ts"
 
 /** What one call sends, besides the operation's method and path. */
 export interface Sent {

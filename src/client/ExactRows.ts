@@ -1,8 +1,8 @@
 import { JsonText, print, RawNumber, readTree } from "../domain/json/JsonText.ts"
-import { numberKey } from "../domain/keys/NumberKey.ts"
+import { numberKey } from "../domain/keys/SortKey.ts"
 import { AgentMemoryError } from "./AgentMemoryError.ts"
 import type { Numbers } from "./Options.ts"
-import type { AnyRow, Filter, Stored } from "./Types.ts"
+import type { AnyRow, Filter, Stored, Edit, Measured, Measures, Summary } from "./RowTypes.ts"
 
 /** A value as exact JSON. Throws an `AgentMemoryError` (`invalid_request`) for what JSON cannot hold. */
 export const jsonOf = (value: unknown): JsonText => {
@@ -79,3 +79,60 @@ const numberReaders = new Map<string, (text: string) => unknown>([
   ["bigint", exactNumber],
   ["text", (text) => new RawNumber(text)]
 ])
+
+/** What an update changes, while its values are not JSON yet. */
+export interface SentChanges {
+  readonly patch?: AnyRow | undefined
+  readonly edits?: ReadonlyArray<Edit> | undefined
+}
+
+/** A patch and edits as they are sent: exact JSON where a value is any. */
+export const exactChanges = <Others extends object>({ edits, patch, ...others }: SentChanges & Others) => ({
+  ...others,
+  patch: patch && jsonOf(patch),
+  edits: edits?.map((edit) =>
+    edit.op === "increment"
+      ? { ...edit, by: jsonOf(edit.by) }
+      : edit.op === "push"
+        ? { ...edit, value: jsonOf(edit.value) }
+        : edit
+  )
+})
+
+/** The header that guards a delete. Throws an `AgentMemoryError` (`invalid_request`) for what no header can hold. */
+export const guardHeaders = (ifUpdatedAt: string | undefined): Readonly<Record<string, string>> => {
+  if (ifUpdatedAt === undefined) return {}
+  const tag = `"${ifUpdatedAt}"`
+  if (/^"[\x21\x23-\x7e]+"$/.test(tag)) return { "if-match": tag }
+  // A header cannot hold some of these, and the failure would look like one of the network.
+  const message = "must be the updated_at of a row"
+  throw new AgentMemoryError({
+    code: "invalid_request",
+    detail: `ifUpdatedAt ${message}.`,
+    errors: [{ parameter: "if-match", message }]
+  })
+}
+
+type Exact<Members extends Measures> = Omit<Members, "sum" | "min" | "max" | "avg"> & {
+  readonly [Name in (typeof names)[number]]?: Omit<Measured, "value"> & { readonly value: JsonText }
+}
+
+/** A summary as it arrives: its values are still text. */
+export type ExactSummary = Omit<Exact<Summary>, "groups"> & {
+  readonly groups?: ReadonlyArray<Exact<Measures> & { readonly value: JsonText }>
+}
+
+const names = ["sum", "min", "max", "avg"] as const
+
+/** Reads the values of a summary. */
+export const summaryOf = ({ groups, ...found }: ExactSummary, readValue: (text: JsonText) => unknown): Summary => {
+  const measures = <Members extends Exact<Measures>>(members: Members) => {
+    const read = names.flatMap((name) => {
+      const measured = members[name]
+      return measured === undefined ? [] : [[name, { ...measured, value: readValue(measured.value) }]]
+    })
+    return { ...members, ...(Object.fromEntries(read) as Measures) }
+  }
+  const shown = groups?.map((group) => ({ ...measures(group), value: readValue(group.value) }))
+  return { ...measures(found), ...(shown && { groups: shown }) }
+}

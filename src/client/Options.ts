@@ -1,5 +1,5 @@
 import { AgentMemoryError } from "./AgentMemoryError.ts"
-import type { Guarded, Search } from "./Types.ts"
+import type { Guarded, Search } from "./RowTypes.ts"
 
 /**
  * What the numbers of rows become when they are read:

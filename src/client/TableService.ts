@@ -5,11 +5,8 @@ import type {
   Batch,
   BatchOperation,
   BatchResults,
-  DeletedPage,
-  DeletedQuery,
   Fields,
   Filter,
-  Forgotten,
   Found,
   Guarded,
   Query,
@@ -23,9 +20,9 @@ import type {
   UpdateWhere,
   UpdateWhereAnswer,
   Upsert,
-  UpsertAnswer,
-  Version
-} from "./Types.ts"
+  UpsertAnswer
+} from "./RowTypes.ts"
+import type { DeletedPage, DeletedQuery, Forgotten, Version } from "./AccountTypes.ts"
 
 export interface IdempotencyOptions {
   /** As with the Promise client: without it each run of the effect makes a key of its own, which its tries share. */

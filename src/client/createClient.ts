@@ -2,11 +2,17 @@ import type { AgentMemory } from "./AgentMemory.ts"
 import { AgentMemoryError } from "./AgentMemoryError.ts"
 import { accountCalls, runBy, tableCalls, type Call, type RowCodec } from "./Calls.ts"
 import { jsonOf, rowReader } from "./ExactRows.ts"
-import { checkApiKey, checkLocalSecret, connectionOf } from "./Options.ts"
-import type { CallOptions, ClientOptions, ConnectionOptions } from "./Options.ts"
+import {
+  checkApiKey,
+  checkLocalSecret,
+  connectionOf,
+  type CallOptions,
+  type ClientOptions,
+  type ConnectionOptions
+} from "./Options.ts"
 import { step } from "./Retries.ts"
 import { makeSend, runSteps, type Send } from "./Send.ts"
-import type { AnyRow, StandardSchema, Stored } from "./Types.ts"
+import type { AnyRow, StandardSchema, Stored } from "./RowTypes.ts"
 
 export { RawNumber } from "../domain/json/JsonText.ts"
 export type { AgentMemory, Connections, Keys, Links, TableClient } from "./AgentMemory.ts"
@@ -22,7 +28,8 @@ export type {
   Numbers,
   WriteOptions
 } from "./Options.ts"
-export type * from "./Types.ts"
+export type * from "./RowTypes.ts"
+export type * from "./AccountTypes.ts"
 
 /**
  * Opens an account: `createClient({ apiKey, baseUrl })`. Nothing is sent before the first call. For server-side code

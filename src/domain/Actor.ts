@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Timestamp, type AccountId } from "./Account.ts"
 import { invalid, InvalidRequest } from "./Problem.ts"
-import type { ChangedBy } from "./Version.ts"
+import type { ChangedBy } from "./Row.ts"
 
 /** A point in time of the database, for one account. */
 export interface Moment {

@@ -2,8 +2,7 @@ import { Option, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { Timestamp } from "./Account.ts"
 import type { JsonText } from "./json/JsonText.ts"
-import { timeText } from "./Row.ts"
-import { ChangedBy } from "./Version.ts"
+import { timeText, ChangedBy } from "./Row.ts"
 
 /** What a write did to a row. */
 export const ChangeOperation = Schema.Literals(["add", "update", "delete", "restore", "import"])

@@ -1,7 +1,6 @@
 import { maxFilterBytes, maxFilterConditions } from "./Limits.ts"
 import { Result, Schema } from "effect"
-import { encodeText } from "./keys/SortKey.ts"
-import { fieldFilter, type FieldFilter } from "./keys/RowKeys.ts"
+import { encodeText, fieldFilter, type FieldFilter } from "./keys/SortKey.ts"
 import { invalid, type InvalidRequest } from "./Problem.ts"
 import { pointerTo } from "./json/JsonIssue.ts"
 import { members, type Member } from "./json/Members.ts"
@@ -10,7 +9,7 @@ import type { JsonText } from "./json/JsonText.ts"
 import { isScalar, parseConditions, type Condition } from "./query/Conditions.ts"
 import type { Position } from "./query/Cursor.ts"
 import type { Look } from "./query/Look.ts"
-import { parseSearch } from "./query/Words.ts"
+import { parseSearch } from "./query/SearchWords.ts"
 import { isRowId, systemFields, timeOf, type Row } from "./Row.ts"
 
 /**

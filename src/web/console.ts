@@ -1,6 +1,4 @@
-import { dropDrafts } from "./console/Drafts.ts"
-import { countingDown } from "./console/Ending.ts"
-import { sendingSafely } from "./console/Sending.ts"
+import { dropDrafts, countingDown, sendingSafely } from "./console/Sending.ts"
 
 /** Shows the page's times in the reader's own time zone. */
 const localTimes = (root: ParentNode): void => {

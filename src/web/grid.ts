@@ -1,6 +1,5 @@
-import { editingCells } from "./grid/Cells.ts"
-import { choosingColumns } from "./grid/Columns.ts"
-import { selectingRows } from "./grid/Selection.ts"
+import { editingCells } from "./grid/CellEditing.ts"
+import { choosingColumns, selectingRows } from "./grid/Columns.ts"
 
 for (const grid of document.querySelectorAll<HTMLElement>("[data-grid]")) {
   choosingColumns(grid)

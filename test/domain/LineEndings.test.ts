@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { withLineFeeds, withStoredEndings } from "../../src/domain/LineEndings.ts"
+import { withLineFeeds, withStoredEndings } from "../../src/domain/RowMerge.ts"
 
 const Parts = Schema.Array(Schema.Literals(["a", "b", "\r", "\n", "\r\n"]))
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
-import { checkRow } from "../../src/domain/TypedRow.ts"
+import { checkRow } from "../../src/domain/Row.ts"
 import { keepSpelling } from "../../src/domain/RowMerge.ts"
 
 const json = (text: string): JsonText => JsonText.trusted(text)

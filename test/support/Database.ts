@@ -8,7 +8,7 @@ import { inject } from "vitest"
 import { DataPlace, externalPool } from "../../src/server/sql/Database.ts"
 import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 
-export { setClock } from "../../src/testing/MovableClock.ts"
+export { setClock } from "../../src/testing/layerTest.ts"
 
 /** The address of a suite's own database, for programs that are started beside the test. */
 export class DatabaseUrl extends Context.Service<DatabaseUrl, { readonly url: string }>()(

@@ -8,7 +8,7 @@ import { SignInLinks } from "../../src/server/accounts/SignInLinks.ts"
 import { SignInThrottle } from "../../src/server/accounts/SignInThrottle.ts"
 import { Tokens } from "../../src/server/accounts/Tokens.ts"
 import { Keys } from "../../src/server/keys/Keys.ts"
-import { MailQueue } from "../../src/server/mail/MailQueue.ts"
+import { MailQueue } from "../../src/server/mail/Mailer.ts"
 import { Settings } from "../../src/server/config/Settings.ts"
 import { DatabaseUrl, poolOf } from "./Database.ts"
 

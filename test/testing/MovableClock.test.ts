@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
-import { makeMovableClock } from "../../src/testing/MovableClock.ts"
+import { makeMovableClock } from "../../src/testing/layerTest.ts"
 
 const hour = 3_600_000
 

@@ -12,7 +12,7 @@ import { type Finding, failed, ok, warning } from "./Finding.ts"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Redacted, References } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { type SqlClient } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import { accessSync, constants, existsSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 

@@ -2,7 +2,7 @@ import { shorten } from "../json/JsonIssue.ts"
 import { JsonText } from "../json/JsonText.ts"
 import { members } from "../json/Members.ts"
 import { systemFields } from "../Row.ts"
-import { commonFields, mayHave, typeOf, type FieldType, type TableFields, type TypeCounts } from "./TableFields.ts"
+import { commonFields, mayHave, typeOf, type FieldType, type TableFields, type TypeCounts } from "./Fields.ts"
 
 /** A field that a filter names, the condition it has to meet, and the JSON text of what it is compared with. */
 interface Asked {

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { accountIdBytes, accountIdFrom, type AccountId, type Email } from "../../domain/Account.ts"
 import { Settings } from "../config/Settings.ts"
 import { refine } from "../sql/SqlFailure.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** Accounts and the email addresses that they belong to. */
 export class Accounts extends Context.Service<Accounts>()("agent-memory/server/accounts/Accounts", {

@@ -1,9 +1,8 @@
 import { Cause, Context, Effect, Layer, Option } from "effect"
 import type { AccountId } from "../../domain/Account.ts"
 import { Settings } from "../config/Settings.ts"
-import type { Mail } from "../mail/Mailer.ts"
-import { MailQueue } from "../mail/MailQueue.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { type Mail, MailQueue } from "../mail/Mailer.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 import { Accounts } from "./Accounts.ts"
 import { SignInThrottle } from "./SignInThrottle.ts"
 

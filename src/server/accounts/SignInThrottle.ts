@@ -4,11 +4,9 @@ import type { AccountId, Email } from "../../domain/Account.ts"
 import { RateLimited } from "../../domain/Problem.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import { pace, retryAfter, type Pace } from "../capacity/Buckets.ts"
-import { lockPatience } from "../sql/LockAccount.ts"
-import { makePrune } from "../sql/Prune.ts"
+import { lockPatience, makePrune, texts } from "../sql/SharedSql.ts"
 import { refine, transact } from "../sql/SqlFailure.ts"
-import { texts } from "../sql/SqlParams.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** A bucket, and how many requests of it are allowed in an hour. */
 export interface HourlyLimit {

@@ -1,8 +1,6 @@
 import { Option, Redacted } from "effect"
 import { parseNetwork } from "./ClientIp.ts"
-
-import { databaseUrlFault, parametersFault } from "./UrlParameters.ts"
-import { choice, integer, list, parseUrl, secretUrl, setting } from "./Setting.ts"
+import { databaseUrlFault, parametersFault, choice, integer, list, parseUrl, secretUrl, setting } from "./Setting.ts"
 
 const isPercentEncoding = (text: string): boolean => /^(?:[^%]|%[0-9a-f]{2})*$/i.test(text)
 

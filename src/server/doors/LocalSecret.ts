@@ -19,7 +19,7 @@ import { dirname, join, resolve } from "node:path"
 import { Settings } from "../config/Settings.ts"
 import { DataPlace } from "../sql/Database.ts"
 import { ownCookie, withOwnCookie } from "./OwnCookies.ts"
-import { isDirectLocal } from "./Peer.ts"
+import { isDirectLocal } from "./CurrentRequest.ts"
 
 /** The local secret cannot be read or stored; `message` names the file and the remedy. */
 export class LocalSecretProblem extends Data.TaggedError("LocalSecretProblem")<{ readonly message: string }> {}

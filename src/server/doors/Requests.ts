@@ -1,15 +1,13 @@
 import { Cause, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-
 import { internalError, invalidFields, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { sentWithinRoom } from "../capacity/SendResponse.ts"
 import { Settings } from "../config/Settings.ts"
 import { makeAnonymousFloods } from "./FloodLimit.ts"
 import { crossOriginHeaders, preflightHeaders } from "./CrossOrigin.ts"
-import { logged, type RequestRecord } from "./CurrentRequest.ts"
-import { namesLoopback, namesOneHost } from "./Peer.ts"
+import { logged, type RequestRecord, namesLoopback, namesOneHost } from "./CurrentRequest.ts"
 import { renderProblem } from "./RenderProblem.ts"
 import { pathOf, Routes } from "./Routes.ts"
 

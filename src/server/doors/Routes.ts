@@ -5,8 +5,7 @@ import { Api } from "../../api/Api.ts"
 import { MethodNotAllowed, NotFound } from "../../domain/Problem.ts"
 import { DatabasePulse } from "../sql/DatabasePulse.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
-import { isProblem, problemResponse, refused } from "./RenderProblem.ts"
-import type { Problem, Refusal, Renderer } from "./RenderProblem.ts"
+import { isProblem, problemResponse, refused, type Problem, type Refusal, type Renderer } from "./RenderProblem.ts"
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE"
 

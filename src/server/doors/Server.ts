@@ -1,7 +1,6 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Console, Data, Effect, Layer, Option, Redacted } from "effect"
-import type { HttpServerError } from "effect/http"
-import { HttpServer } from "effect/http"
+import { type HttpServerError, HttpServer } from "effect/http"
 import { LocalSecret, localSecretFile } from "./LocalSecret.ts"
 import { isLoopbackHost, localUrl, Settings } from "../config/Settings.ts"
 import { DataPlace } from "../sql/Database.ts"

@@ -1,4 +1,3 @@
-import { withoutNul } from "../sql/SqlParams.ts"
 import { Context, Effect, Layer, Option } from "effect"
 import { Digest, SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -8,10 +7,9 @@ import * as Key from "../../domain/Key.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
 import { KeyLimit, RateLimited } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
-import { accountGone, makeLockAccount } from "../sql/LockAccount.ts"
-import { makePrune } from "../sql/Prune.ts"
+import { accountGone, makeLockAccount, makePrune, withoutNul } from "../sql/SharedSql.ts"
 import { refine, transact } from "../sql/SqlFailure.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 interface KeyRow extends Omit<Key.ApiKey, "created_at" | "revoked_at" | "last_used_at"> {
   readonly created_at: Date

@@ -1,12 +1,80 @@
-import { Effect, Option } from "effect"
+import { hash } from "node:crypto"
+import { Context, Effect, type Fiber, Layer, Option, Redacted } from "effect"
+import { Authentication, CallClass, CurrentActor } from "../../api/Middleware.ts"
+import { fullAccess } from "../../domain/Actor.ts"
+import * as Key from "../../domain/Key.ts"
+import { Unauthenticated, type RateLimited, InvalidRequest } from "../../domain/Problem.ts"
+import { Settings } from "../config/Settings.ts"
+import { rateLimited, rateLimitHeaders, type Admission } from "./Admission.ts"
+import { RateLimiter } from "./RateLimiter.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { CurrentRequest } from "../doors/CurrentRequest.ts"
+import { makeGuesses } from "../doors/FloodLimit.ts"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { CurrentActor } from "../../api/Middleware.ts"
 import { cursorAfter, placeOf } from "../../domain/Key.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { Keys } from "./Keys.ts"
-import { InvalidRequest } from "../../domain/Problem.ts"
+
+const unauthenticated = () => new Unauthenticated({ detail: "The API key is missing or not valid." })
+
+const fewer = {
+  read: "One query reads up to 1000 rows, and _export every row of the account.",
+  write: "One batch request carries several writes to one table."
+}
+
+/** Admits requests by their API key; a mistyped key is refused without asking the database. */
+export const AuthenticationLayer = Layer.effect(
+  Authentication,
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const guess = makeGuesses(yield* Settings, "keys")
+
+    return Authentication.of({
+      bearer: (httpEffect, { credential, endpoint }) => {
+        const callClass = Context.get(endpoint.annotations, CallClass)
+        const text = Redacted.value(credential)
+        const accountId = Key.parse(text)
+        if (Option.isNone(accountId)) return Effect.fail(unauthenticated())
+        const keyHash = hash("sha256", text, "buffer")
+        const admitting = limiter.admit({ accountId: accountId.value, hash: keyHash, class: callClass })
+
+        const enter = (
+          admission: Admission,
+          fiber: Fiber.Fiber<unknown, unknown>
+        ): Effect.Effect<
+          Effect.Success<typeof httpEffect>,
+          Effect.Error<typeof httpEffect> | Unauthenticated | RateLimited,
+          Exclude<Effect.Services<typeof httpEffect>, CurrentActor>
+        > => {
+          Metrics.rateLimitVerdictUnsafe(fiber.context, callClass, admission._tag)
+          if (admission._tag === "Unknown") return Effect.fail(unauthenticated())
+          const record = fiber.getRef(CurrentRequest)
+          record.headers = rateLimitHeaders(admission)
+          if (admission._tag === "Limited") return Effect.fail(rateLimited(admission, "key", fewer[callClass]))
+          const { incarnation, key, now, remaining, revision } = admission
+          record.accountId = key.accountId
+          record.keyId = key.id
+          return Effect.provideService(httpEffect, CurrentActor, {
+            ...key,
+            kind: "key",
+            access: fullAccess,
+            now,
+            revision,
+            incarnation,
+            remaining
+          })
+        }
+        return Effect.flatMap(guess(keyHash, admitting, isKnown), (admission) =>
+          Effect.withFiber((fiber) => enter(admission, fiber))
+        )
+      }
+    })
+  })
+)
+
+const isKnown = ({ _tag }: Admission): boolean => _tag !== "Unknown"
 
 export const KeysHttp = HttpApiBuilder.group(
   Api,

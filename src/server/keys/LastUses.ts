@@ -1,9 +1,9 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
-import { texts, times } from "../sql/SqlParams.ts"
+import { texts, times } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 interface Use {
   readonly accountId: AccountId

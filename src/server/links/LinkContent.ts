@@ -14,12 +14,11 @@ import {
 } from "../../domain/Problem.ts"
 import { noFields, parseMatching, parseSort } from "../../domain/Query.ts"
 import { cursorAfter } from "../../domain/query/Cursor.ts"
-import { selectionOf, shownTexts, type Selection } from "../../domain/query/Selection.ts"
+import { selectionOf, shownTexts, type Selection } from "../../domain/query/Fields.ts"
 import { isRowId, type Row, systemFields } from "../../domain/Row.ts"
 import { inTurns } from "../../domain/Turns.ts"
-import { readCursor } from "../tables/Pages.ts"
-import { Rows } from "../tables/Rows.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { readCursor, Rows } from "../tables/Rows.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 import type { FoundLink } from "./Links.ts"
 
 // Each language with its file extension, and the other words for it. Browsers run HTML, SVG and XML files from disk, so those

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { jsonProblem } from "../../domain/JsonProblem.ts"
+import { jsonProblem } from "../../domain/ExactJson.ts"
 import { invalid, VersionNotFound } from "../../domain/Problem.ts"
 import { JsonText, print, readTree } from "../../domain/json/JsonText.ts"
 import { members } from "../../domain/json/Members.ts"
@@ -14,7 +14,7 @@ import { Rows } from "../tables/Rows.ts"
 import { Writes } from "../tables/Writes.ts"
 import { Versions } from "../versions/Versions.ts"
 import { contentOf, fieldOf, rowDeleted, type OpenedLink, type RowTarget } from "./LinkContent.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** A link with which a row, or one text field of it, may be edited. */
 interface EditableLink extends OpenedLink {

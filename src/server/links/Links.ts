@@ -16,13 +16,12 @@ import { targetText, type CreatedLink, type LinkTarget, targetOf } from "../../d
 import { timeText } from "../../domain/Row.ts"
 import { accountOfToken, type AccountId } from "../../domain/Account.ts"
 import { Settings } from "../config/Settings.ts"
-import { makePrune } from "../sql/Prune.ts"
+import { makePrune, accountGone, makeLockAccount } from "../sql/SharedSql.ts"
 import { transact, refine } from "../sql/SqlFailure.ts"
 import { Rows } from "../tables/Rows.ts"
 import { Tokens } from "../accounts/Tokens.ts"
 import { fieldOf } from "./LinkContent.ts"
-import { traced } from "../telemetry/Traced.ts"
-import { accountGone, makeLockAccount } from "../sql/LockAccount.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /**
  * In bytes of UTF-8: the maximum size of a link's stored target. Links do not count as an account's storage; this and the

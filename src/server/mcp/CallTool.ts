@@ -1,7 +1,7 @@
 import { Cause, Context, Effect, Layer } from "effect"
 import type { Actor, Moment } from "../../domain/Actor.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
-import { jsonProblem } from "../../domain/JsonProblem.ts"
+import { jsonProblem } from "../../domain/ExactJson.ts"
 import { type FieldIssue, internalError, ReadOnly } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
 import { CurrentRequest } from "../doors/CurrentRequest.ts"

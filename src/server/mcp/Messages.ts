@@ -4,7 +4,7 @@ import { inTurns } from "../../domain/Turns.ts"
 import type { JsonIssue, Most } from "../../domain/json/JsonIssue.ts"
 import { type Bounds, type EnvelopeShape, parseInTurns, UnreadJson } from "../../domain/json/ParseEnvelope.ts"
 import { type GivenArguments, noArguments, readGiven } from "./Arguments.ts"
-import type { TooMuch } from "./RequestLimit.ts"
+import type { TooMuch } from "./McpRoute.ts"
 import type { Tools } from "./Tools.ts"
 
 /** The messages of a batch at most (the library's own bound), and the members of one, and of its params. */

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { exactJson } from "../../domain/ExactJson.ts"
 import { defaultQueryLimit, maxKeyNames, maxQueryLimit, maxSearchLength } from "../../domain/Limits.ts"
-import { maxFields } from "../../domain/query/Selection.ts"
+import { maxFields } from "../../domain/query/Fields.ts"
 import { SortName, TableName } from "../../domain/Query.ts"
 
 /** The arguments of a tool that takes none; a Struct without fields would take whatever comes. */

@@ -2,15 +2,11 @@ import type { Access } from "../../domain/Actor.ts"
 import { type Limits, longestRequest } from "../../domain/Limits.ts"
 import type { Bounds } from "../../domain/json/ParseEnvelope.ts"
 import { systemFieldBytes } from "../../domain/RowInput.ts"
-import { type ListedTool, shortTool, wholeTool } from "./ListedTool.ts"
-import { sayingOnce } from "./SayingOnce.ts"
-import type { Tool } from "./Tool.ts"
-import { add } from "./tools/AddTool.ts"
-import { restore, versions } from "./tools/HistoryTools.ts"
-import { listTables } from "./tools/ListTablesTool.ts"
-import { search } from "./tools/SearchTool.ts"
-import { count, openRow, openTextField, query } from "./tools/ReadTools.ts"
+import { type ListedTool, shortTool, wholeTool, type Tool } from "./Tool.ts"
+import { sayingOnce } from "./ToolGuide.ts"
 import {
+  add,
+  search,
   remember,
   rememberCode,
   rememberCommand,
@@ -18,6 +14,8 @@ import {
   rememberMarkdown,
   rememberResource
 } from "./tools/RememberTools.ts"
+import { restore, versions } from "./tools/HistoryTools.ts"
+import { listTables, count, openRow, openTextField, query } from "./tools/ReadTools.ts"
 import { batch, remove, updateRow, updateWhere, upsert } from "./tools/WriteTools.ts"
 
 /** The tools in the order in which clients list them. */

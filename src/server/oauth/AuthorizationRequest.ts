@@ -1,6 +1,6 @@
 import { Data, Effect } from "effect"
 import { Settings } from "../config/Settings.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 import { isChallenge } from "./AuthorizationCodeGrant.ts"
 import type { Client } from "./ClientDocuments.ts"
 import { Clients } from "./Clients.ts"

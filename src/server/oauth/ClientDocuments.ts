@@ -4,7 +4,7 @@ import { decodeUtf8 } from "../../domain/json/Utf8.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
 import { Settings } from "../config/Settings.ts"
 import { maxUriLength, readRedirects, shownName } from "./ClientMetadata.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** A client, as shown at the consent page and as its requests are checked. */
 export interface Client {

@@ -5,9 +5,9 @@ import { Settings } from "../config/Settings.ts"
 import { Tokens } from "../accounts/Tokens.ts"
 import { ClientDocuments, documentIdFault, isDocumentId, ClientUnknown } from "./ClientDocuments.ts"
 import { type ClientMetadata, type MetadataFault, readMetadata, redirectFault, shownName } from "./ClientMetadata.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 import { SqlClient } from "effect/sql"
-import { makePrune } from "../sql/Prune.ts"
+import { makePrune } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 /** A client cannot be registered with its metadata. */

@@ -11,7 +11,7 @@ import { invalidGrant, invalidTarget, OAuthProblem } from "./OAuthProblem.ts"
 import { isOurResource, isWider } from "./ServerMetadata.ts"
 import { TokensRepo, type LockedToken } from "./ClientTokens.ts"
 import { issueTokens, type Turns } from "./TokenResponse.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** The request of an authenticated client. */
 export interface RefreshRequest {

@@ -5,9 +5,9 @@ import { Resolver } from "node:dns/promises"
 import { Agent, request } from "node:https"
 import { isIP } from "node:net"
 import packageJson from "../../../package.json" with { type: "json" }
-import { parseIp } from "../config/ParseIp.ts"
+import { parseIp } from "../config/ClientIp.ts"
 import { DocumentFetcher, FetchFailed, type FetchedDocument } from "./ClientDocuments.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 // Not globally reachable by the IANA registry of special-purpose addresses, 6to4 relays, and multicast.
 const special4 = [

@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { Data, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/Problem.ts"
-import { accepts } from "../doors/Compression.ts"
+import { accepts } from "../doors/NodeServer.ts"
 import { problemResponse } from "../doors/RenderProblem.ts"
 import { route } from "../doors/Routes.ts"
 

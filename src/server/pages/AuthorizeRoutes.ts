@@ -1,14 +1,19 @@
 import { Effect, Layer, Option, Result } from "effect"
 import { HttpServerResponse, type HttpServerRequest } from "effect/http"
-import { personOf, type FoundSession, type Sessions } from "../accounts/browser/Sessions.ts"
+import { personOf, type FoundSession, type Sessions, formProof, isFormProof } from "../accounts/browser/Sessions.ts"
 import { Settings } from "../config/Settings.ts"
-import { CurrentRequest } from "../doors/CurrentRequest.ts"
+import { CurrentRequest, clientOf } from "../doors/CurrentRequest.ts"
 import { currentSession } from "../accounts/browser/Cookies.ts"
-import { formProof, isFormProof } from "../accounts/browser/FormProof.ts"
-import { clientOf } from "../doors/Peer.ts"
 import type { Problem, Renderer } from "../doors/RenderProblem.ts"
 import { route } from "../doors/Routes.ts"
-import { authorizeErrorPage, consentPage, returnErrorPage, type ConsentChoice } from "./ConsentPage.ts"
+import {
+  authorizeErrorPage,
+  consentPage,
+  returnErrorPage,
+  type ConsentChoice,
+  choiceOf,
+  grantOf
+} from "./ConsentPage.ts"
 import { contentSecurityPolicy } from "./Page.ts"
 import { flowPage, pageRenderer, readPageForm, refusalPage, type RefusalPage } from "./PrivatePage.ts"
 import { emailPage } from "./SignInPages.ts"
@@ -23,7 +28,6 @@ import {
 import { ClientUnknown } from "../oauth/ClientDocuments.ts"
 import type { Clients } from "../oauth/Clients.ts"
 import { Codes } from "../oauth/Codes.ts"
-import { choiceOf, grantOf } from "./Consent.ts"
 import { isLoopbackRedirect } from "../oauth/ClientMetadata.ts"
 import { mcpResource } from "../oauth/ServerMetadata.ts"
 

@@ -8,7 +8,7 @@ import { Settings } from "../config/Settings.ts"
 import { readForm } from "../doors/Bodies.ts"
 import type { Problem, Renderer } from "../doors/RenderProblem.ts"
 import { route } from "../doors/Routes.ts"
-import { isCrossSite } from "../accounts/browser/FormProof.ts"
+import { isCrossSite } from "../accounts/browser/Sessions.ts"
 import type { RequestClass } from "../keys/Admission.ts"
 import {
   contentOf,
@@ -24,9 +24,9 @@ import { Versions } from "../versions/Versions.ts"
 import { makeRowSaves, type Saved } from "./console/RowSaves.ts"
 import { changedQuery, resultOf, undoAt, viewOf, type EditedText, type View } from "./console/RowViews.ts"
 import { rowFormBytes } from "./console/TablesRoutes.ts"
-import { failurePage } from "./LinkMessages.ts"
+import { failurePage } from "./ErrorPages.ts"
 import { linkConflictPage, linkPage, linkPlace, linkTextPage, type EditableLink } from "./LinkPage.ts"
-import { crossSitePage } from "./MessagePages.ts"
+import { crossSitePage } from "./Page.ts"
 import { pageRenderer, privatePage, RefusalPage, refusalPage, seeOther, withEditor } from "./PrivatePage.ts"
 
 type Request = HttpServerRequest.HttpServerRequest

@@ -1,12 +1,10 @@
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
-import { timeText, type Row } from "../../domain/Row.ts"
-import type { Version } from "../../domain/Version.ts"
+import { timeText, type Row, type Version } from "../../domain/Row.ts"
 import { html, type Html, type HtmlValue } from "../doors/Html.ts"
 import { fieldOf, languageOf, type EditableContent, type OpenedLink, type RowTarget } from "../links/LinkContent.ts"
-import { authorOf } from "./console/Authors.ts"
-import { conflictView } from "./console/ConflictPage.ts"
-import { fault, notice, timeHtml } from "./console/Frame.ts"
+import { authorOf, fault, notice, timeHtml } from "./console/Frame.ts"
+import { conflictView } from "./console/RowPage.ts"
 import type { Saved } from "./console/RowSaves.ts"
 import {
   fieldsView,

@@ -26,10 +26,9 @@ import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Links, type FoundLink } from "../links/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Tokens } from "../accounts/Tokens.ts"
-import { askedBy, failurePage } from "./LinkMessages.ts"
+import { askedBy, failurePage } from "./ErrorPages.ts"
 import { makeLinkForms } from "./LinkForms.ts"
-import { queryPage } from "./LinkQueryPage.ts"
-import { queryRowPage } from "./LinkQueryRowPage.ts"
+import { queryPage, queryRowPage } from "./LinkQueryPage.ts"
 import { privatePage } from "./PrivatePage.ts"
 
 type Response = HttpServerResponse.HttpServerResponse

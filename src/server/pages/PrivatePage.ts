@@ -1,12 +1,18 @@
 import { randomBytes } from "node:crypto"
 import { Data, Effect } from "effect"
 import { HttpServerResponse, type HttpServerRequest } from "effect/http"
-import { isCrossSite } from "../accounts/browser/FormProof.ts"
+import { isCrossSite } from "../accounts/browser/Sessions.ts"
 import { readForm } from "../doors/Bodies.ts"
 import type { Problem, Refusal, Renderer } from "../doors/RenderProblem.ts"
 import type { Html } from "../doors/Html.ts"
-import { crossSitePage, floodPage, unavailablePage, unreadFormPage } from "./MessagePages.ts"
-import { contentSecurityPolicy, privatePageHeaders } from "./Page.ts"
+import {
+  crossSitePage,
+  floodPage,
+  unavailablePage,
+  unreadFormPage,
+  contentSecurityPolicy,
+  privatePageHeaders
+} from "./Page.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 

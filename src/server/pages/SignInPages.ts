@@ -1,7 +1,7 @@
 import type { Settings } from "../config/Settings.ts"
 import { clientName } from "./ConsentPage.ts"
 import { codeBlock, html, type Html, type HtmlValue } from "../doors/Html.ts"
-import { messagePage, minutesText, narrowPage } from "./MessagePages.ts"
+import { messagePage, minutesText, narrowPage } from "./Page.ts"
 
 const signIn = (title: string, main: Html): Html => narrowPage(title, main, ["account.css"])
 

@@ -2,10 +2,9 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import type { KeyId } from "../../domain/Key.ts"
-import { bigint, texts } from "../sql/SqlParams.ts"
-import { makeLockAccount } from "../sql/LockAccount.ts"
+import { bigint, texts, makeLockAccount } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** How long versions and idempotency records are kept, and how many items one statement may touch. */
 interface Bounds {

@@ -12,7 +12,6 @@ import { ClientTokens } from "../oauth/ClientTokens.ts"
 import { Codes } from "../oauth/Codes.ts"
 import { Grants } from "../oauth/Grants.ts"
 import { transact } from "../sql/SqlFailure.ts"
-
 import { RetentionRepo, type BucketKey, type Page, type TableKey } from "./RetentionRepo.ts"
 
 /** What sweeps remove. `sign_ins` are expired links, and buckets of sign-ins that are full again. */

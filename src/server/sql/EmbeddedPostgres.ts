@@ -12,7 +12,7 @@ import {
   symlinkSync
 } from "node:fs"
 import { join, resolve } from "node:path"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 import { currentOwner, letThrough, type Owner, port, readForeign, userName } from "./EmbeddedAccess.ts"
 import { attempt, EmbeddedPostgresError, findHolder, holdLock } from "./EmbeddedProcess.ts"
 import { findPrograms, type Programs, runProgram, sharedFolder } from "./EmbeddedPrograms.ts"

@@ -15,7 +15,7 @@ import {
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** The embedded PostgreSQL cannot be used; `message` gives the cause and the remedy. */
 export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()("EmbeddedPostgresError", {

@@ -1,12 +1,26 @@
 import { Config, Effect, Option, Result } from "effect"
-import { accessSync, chmodSync, constants, cpSync, existsSync, readFileSync, realpathSync, symlinkSync } from "node:fs"
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync
+} from "node:fs"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { basename, delimiter, dirname, join } from "node:path"
 import type { Owner } from "./EmbeddedAccess.ts"
 import { attempt, EmbeddedPostgresError } from "./EmbeddedProcess.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** Variables of the caller's environment (PGDATA, PGPORT, LC_ALL and more) must not reach the programs. */
 const environment = { LC_ALL: "C", TZ: "UTC" }

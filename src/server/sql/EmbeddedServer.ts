@@ -16,7 +16,7 @@ import {
 } from "./EmbeddedAccess.ts"
 import { attempt, EmbeddedPostgresError, pause, runs, servesCluster, signalable, waitUntil } from "./EmbeddedProcess.ts"
 import { spawnServer, type Programs } from "./EmbeddedPrograms.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 
 /** A running PostgreSQL server: its process and where its socket is. */
 export interface Server {

@@ -11,8 +11,8 @@ import addTableRevisions from "../../../migrations/0008_add_table_revisions.ts"
 import admitInGroups from "../../../migrations/0009_admit_in_groups.ts"
 import noticeOlderWrites from "../../../migrations/0010_notice_older_writes.ts"
 import recordChanges from "../../../migrations/0011_record_changes.ts"
-import { traced } from "../telemetry/Traced.ts"
-import { texts } from "./SqlParams.ts"
+import { traced } from "../telemetry/Telemetry.ts"
+import { texts } from "./SharedSql.ts"
 
 /** All migrations in their order. There are no down migrations. */
 const migrations = {

@@ -1,26 +1,63 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Context, Layer, Option } from "effect"
+import type { InvalidCursor, InvalidRequest } from "../../domain/Problem.ts"
+import { type Query, filterOf, hasConditions, meetsConditions, parseMatching, type Filter } from "../../domain/Query.ts"
+import {
+  cursorAfter,
+  noCursor,
+  parseCursor,
+  type Bound,
+  type Placed,
+  type Position
+} from "../../domain/query/Cursor.ts"
+import {
+  parseSelection,
+  type Selection,
+  selectedParts,
+  fieldsOf,
+  lastChange,
+  type TableFields
+} from "../../domain/query/Fields.ts"
 import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import { sees, type Actor } from "../../domain/Actor.ts"
-import { filterOf, hasConditions, meetsConditions, parseMatching, type Filter, type Query } from "../../domain/Query.ts"
 import { Look } from "../../domain/query/Look.ts"
 import { inTurns, Pace, type Turns } from "../../domain/Turns.ts"
 import { scan } from "../../domain/json/ParseEnvelope.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
-import { jsonProblem, type JsonProblem } from "../../domain/JsonProblem.ts"
-import type { InvalidRequest } from "../../domain/Problem.ts"
+import { jsonProblem, type JsonProblem } from "../../domain/ExactJson.ts"
 import { isRowId, rowParts, type Row } from "../../domain/Row.ts"
 import { Capacity, noRoom, readWithinRoom, roomToAnswer } from "../capacity/Capacity.ts"
 import type { CachedTable } from "./engine/cache/CachedTable.ts"
 import { TableCache } from "./engine/cache/TableCache.ts"
-import { traced } from "../telemetry/Traced.ts"
+import { traced } from "../telemetry/Telemetry.ts"
 import { fieldsIn, Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
-import { selectedParts } from "../../domain/query/Selection.ts"
-import { fieldsOf, lastChange, type TableFields } from "../../domain/query/TableFields.ts"
 import { noteMember } from "./operations/OperationKind.ts"
 import { makeNotes, noted } from "./Notes.ts"
-import { moreOf, type Asked } from "./Pages.ts"
 import { makeStoredRows } from "./StoredRows.ts"
+
+/** A query as a caller asked for it, with what a cursor of its response is bound to. */
+export interface Asked {
+  readonly bound: Bound
+  readonly query: Query
+  readonly selection: Selection | undefined
+}
+
+/** The members of a response that lead behind its page. */
+export const moreOf = (bound: Bound, page: ReadonlyArray<Placed>, before: Position | undefined): string => {
+  const cursor = cursorAfter(bound, page, before)
+  return cursor === undefined ? `,"note":${JSON.stringify(noCursor)}` : `,"next_cursor":"${cursor}"`
+}
+
+/** The place of a `cursor` parameter, if there is one. */
+export const readCursor = (
+  text: string | undefined,
+  bound: Bound
+): Effect.Effect<Position | undefined, InvalidCursor> =>
+  text === undefined ? Effect.undefined : Effect.fromResult(parseCursor(text, bound))
+
+/** The choice of a `fields` parameter, if there is one. */
+export const readSelection = (text: string | undefined): Effect.Effect<Selection | undefined, InvalidRequest> =>
+  text === undefined ? Effect.undefined : Effect.fromResult(parseSelection(text, "fields"))
 
 /**
  * Reads live rows: from memory where the table is cached at the revision of the actor's admission, else by SQL. A table that

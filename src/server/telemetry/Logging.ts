@@ -1,6 +1,127 @@
-import { Cause, Context, Effect, Layer, Logger, Option, Predicate, References, Tracer } from "effect"
+import {
+  type Console,
+  Cause,
+  Exit,
+  Predicate,
+  Schema,
+  Context,
+  Effect,
+  Layer,
+  Logger,
+  Option,
+  References,
+  Tracer
+} from "effect"
+import { HttpServerError } from "effect/http"
+import { SqlError } from "effect/sql"
 import { Settings } from "../config/Settings.ts"
-import { safeErrors, withoutSecrets } from "./Secrets.ts"
+
+/** In milliseconds: how long a line waits for others to be written with it. */
+const patience = 20
+
+/** Lines are written at once when there are this many. */
+const maxLines = 1000
+
+/**
+ * A console that writes lines in batches, because under load a system call per line is a large part of a request's cost. Lines
+ * keep their order, errors are written at once, and at the end of the process nothing is lost.
+ */
+export const batchingConsole = (console: Console.Console): Console.Console => {
+  const lines: Array<string> = []
+  let timer: NodeJS.Timeout | undefined
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (lines.length > 0) console.log(lines.splice(0).join("\n"))
+  }
+  process.on("exit", flush)
+  return {
+    ...console,
+    log: (...parts) => {
+      lines.push(parts.map(String).join(" "))
+      if (lines.length >= maxLines) flush()
+      else timer ??= setTimeout(flush, patience).unref()
+    },
+    error: (...parts) => {
+      flush()
+      console.error(...parts)
+    }
+  }
+}
+
+// Keys, tokens in links and headers, and paths whose last segment is a secret.
+const secrets =
+  /svc_(?:live|access|refresh|local)_[\w-]+|\b[a-z2-7]{20}_[\w-]{43}\b|([?&](?:token|code|local)=)[^&\s"']+|(\/(?:view|download)\/)(?!:token)[^\s"'?#/]+|(Bearer )[^\s"']+/g
+
+/** The text without secrets that give access to an account, a row or a link. */
+export const withoutSecrets = (text: string): string => text.replace(secrets, "$1$2$3[redacted]")
+
+const isProblem = Predicate.compose(
+  Predicate.isError,
+  (error): error is Error & { readonly code: string } =>
+    Predicate.hasProperty(error, "code") && Predicate.hasProperty(error, "detail")
+)
+
+const place = (cause: unknown): string =>
+  ["constraint", "table", "column", "routine"]
+    .flatMap((name) =>
+      Predicate.hasProperty(cause, name) && Predicate.isString(cause[name]) ? [`${name} ${cause[name]}`] : []
+    )
+    .join(", ")
+
+/** Messages of PostgreSQL quote parameters, those of parsers quote their input, and those of the server the URL. */
+const messageOf = (error: unknown): string => {
+  if (SqlError.isSqlError(error)) {
+    const where = place(error.reason.cause)
+    return where === "" ? error.reason._tag : `${error.reason._tag} (${where})`
+  }
+  if (HttpServerError.isHttpServerError(error)) return error.reason._tag
+  if (Schema.isSchemaError(error) || error instanceof SyntaxError) return "(not shown: it may quote stored data)"
+  if (isProblem(error)) return error.code
+  return Predicate.isError(error) ? withoutSecrets(error.message) : "(no error object)"
+}
+
+const nameOf = (error: unknown): string => (Predicate.isError(error) ? error.name : typeof error)
+
+const safeError = (error: unknown, stack: string): Error => {
+  const inner = Predicate.isError(error) && !SqlError.isSqlError(error) ? error.cause : undefined
+  const message = Predicate.isError(inner)
+    ? `${messageOf(error)} [${nameOf(inner)}: ${messageOf(inner)}]`
+    : messageOf(error)
+  const safe = new Error(message)
+  safe.name = nameOf(error)
+  safe.stack = `${safe.name}: ${message}${stack}`
+  return safe
+}
+
+const frames = (stack: string | undefined): string =>
+  (stack ?? "")
+    .split("\n")
+    .filter((line) => /^\s+at \S/.test(line))
+    .slice(0, 20)
+    .map((line) => `\n${line}`)
+    .join("")
+
+/** The errors of a cause as they may be logged, without interruptions. */
+export const safeErrors = (cause: Cause.Cause<unknown>): ReadonlyArray<Error> => {
+  const errors = cause.reasons.flatMap((reason) =>
+    Cause.isInterruptReason(reason) ? [] : [Cause.isFailReason(reason) ? reason.error : reason.defect]
+  )
+  if (errors.length === 0) return []
+  const pretty = Cause.prettyErrors(cause)
+  return errors.map((error, index) => safeError(error, frames(pretty[index]?.stack)))
+}
+
+/** The exit of a span without stack and values. */
+export const safeExit = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
+  const reasons = exit.cause.reasons.flatMap((reason) => {
+    if (Cause.isInterruptReason(reason)) return []
+    const error = Cause.isFailReason(reason) ? reason.error : reason.defect
+    return [Cause.makeDieReason(safeError(error, ""))]
+  })
+  return Exit.failCause(Cause.fromReasons(reasons))
+}
 
 /** The fields of a request's log line. None contains anything that the sender wrote. */
 export interface RequestFields {

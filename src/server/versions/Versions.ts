@@ -4,19 +4,19 @@ import type { AccountId } from "../../domain/Account.ts"
 import { sees, type Actor } from "../../domain/Actor.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { isTableName } from "../../domain/Query.ts"
-import { isRowId } from "../../domain/Row.ts"
 import {
+  isRowId,
   currentText,
   cursorAfterDeleted,
   versionText,
   type CurrentAuthor,
   type DeletedPlace,
   type Version
-} from "../../domain/Version.ts"
+} from "../../domain/Row.ts"
 import { Capacity, readWithinRoom } from "../capacity/Capacity.ts"
 import { Settings } from "../config/Settings.ts"
-import { traced } from "../telemetry/Traced.ts"
-import { time } from "../sql/SqlParams.ts"
+import { traced } from "../telemetry/Telemetry.ts"
+import { time } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 interface StoredVersion {

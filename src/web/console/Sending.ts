@@ -1,5 +1,87 @@
 import { button, element } from "../Dom.ts"
-import { draftOf, dropDrafts, fillIn, keepDraft, readDraft, type Draft } from "./Drafts.ts"
+
+/** The fields of a form as they were typed, without the proof of the session. */
+export type Draft = ReadonlyArray<readonly [name: string, value: string]>
+
+const prefix = "draft:"
+
+/** What a form has now, but for files. */
+export const draftOf = (form: HTMLFormElement): Draft =>
+  [...new FormData(form)].flatMap(([name, value]) => (name === "proof" || value instanceof File ? [] : [[name, value]]))
+
+/** Keeps what was typed into a form in this tab only, over reloads; it is gone with the tab. */
+export const keepDraft = (name: string, draft: Draft): void => {
+  // Storage may be full or forbidden; then only a reload loses the text.
+  try {
+    sessionStorage.setItem(prefix + name, JSON.stringify(draft))
+  } catch {}
+}
+
+export const readDraft = (name: string): Draft | undefined => {
+  try {
+    const kept = sessionStorage.getItem(prefix + name)
+    return kept === null ? undefined : (JSON.parse(kept) as Draft)
+  } catch {
+    return undefined
+  }
+}
+
+/** Drops the drafts whose names begin so. */
+export const dropDrafts = (name: string): void => {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix + name)) sessionStorage.removeItem(key)
+  } catch {}
+}
+
+/** Puts a draft into a form's controls. */
+export const fillIn = (form: HTMLFormElement, draft: Draft): void => {
+  const values = new Map(draft)
+  for (const control of form.elements) {
+    if (control instanceof HTMLInputElement && /^(?:checkbox|radio)$/.test(control.type)) {
+      control.checked = values.get(control.name) === control.value
+    } else if (
+      (control instanceof HTMLInputElement && !/^(?:file|hidden)$/.test(control.type)) ||
+      control instanceof HTMLTextAreaElement ||
+      control instanceof HTMLSelectElement
+    ) {
+      control.value = values.get(control.name) ?? control.value
+    }
+  }
+}
+
+const minute = 60_000
+const warnBefore = 5 * minute
+
+/** `23 min`, or `40 s` in the last minute. */
+const remaining = (milliseconds: number): string => {
+  const seconds = Math.ceil(milliseconds / 1000)
+  return seconds > 60 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`
+}
+
+/** Says beside the time at which a link expires how long that is from now, by the service's clock. */
+export const countingDown = (time: HTMLTimeElement): void => {
+  const line = time.parentElement!
+  const left = document.createElement("span")
+  time.after(left)
+  // A clock that doesn't jump when the device's clock is set.
+  const offset = Date.parse(time.dataset["now"]!) - performance.now()
+  const ends = Date.parse(time.dateTime)
+  const tick = (): void => {
+    const rest = ends - offset - performance.now()
+    if (rest <= 0) {
+      line.textContent =
+        "This link has expired. What you typed stays here until you close the page. To save it, ask for a new link and open it in this tab."
+      line.setAttribute("role", "alert")
+      line.className = "warning"
+      for (const download of document.querySelectorAll("main a[download]")) download.remove()
+      return
+    }
+    left.textContent = ` (${remaining(rest)})`
+    line.classList.toggle("warning", rest < warnBefore)
+    setTimeout(tick, Math.min(rest, rest > minute + 1000 ? 5000 : 250))
+  }
+  tick()
+}
 
 /** The parts of a page that has been answered to a form. */
 const parsed = (text: string): Document => new DOMParser().parseFromString(text, "text/html")

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { Editor } from "../../../src/domain/edits/ApplyEdits.ts"
+import { Editor, Finder } from "../../../src/domain/edits/ApplyEdits.ts"
 import { checkEdits, type Edit } from "../../../src/domain/edits/Edit.ts"
-import { Finder } from "../../../src/domain/edits/Occurrences.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Pace } from "../../../src/domain/Turns.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { indented, readItems } from "../../../src/domain/json/Members.ts"
-import { readNode, writeNode } from "../../../src/domain/json/JsonNode.ts"
+import { readNode, writeNode } from "../../../src/domain/json/JsonIssue.ts"
 
 const exact = [
   "9223372036854775807",

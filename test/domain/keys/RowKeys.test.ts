@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { encodeText, shortKey } from "../../../src/domain/keys/SortKey.ts"
-import { keysByField, rowKeys, fieldFilter, keysMatch } from "../../../src/domain/keys/RowKeys.ts"
+import { encodeText, shortKey, keysByField, rowKeys, fieldFilter, keysMatch } from "../../../src/domain/keys/SortKey.ts"
 import type { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { members } from "../../../src/domain/json/Members.ts"
 import { scan } from "../../../src/domain/json/ParseEnvelope.ts"

@@ -1,10 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { members } from "../../../src/domain/json/Members.ts"
 import { scan } from "../../../src/domain/json/ParseEnvelope.ts"
-import { parseConditions } from "../../../src/domain/query/Conditions.ts"
-import { instantOf } from "../../../src/domain/query/Instant.ts"
+import { parseConditions, instantOf } from "../../../src/domain/query/Conditions.ts"
 import { Look } from "../../../src/domain/query/Look.ts"
-import { parseSearch } from "../../../src/domain/query/Words.ts"
+import { parseSearch } from "../../../src/domain/query/SearchWords.ts"
 import { Pace } from "../../../src/domain/Turns.ts"
 
 const json = (value: unknown) => scan(typeof value === "string" ? value : JSON.stringify(value)).value!

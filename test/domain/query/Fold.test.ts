@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { fold } from "../../../src/domain/query/Fold.ts"
+import { fold } from "../../../src/domain/query/SearchWords.ts"
 import { randomFrom } from "../json/RandomJson.ts"
 
 /** What it means, said of the whole text at once. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { scan } from "../../../src/domain/json/ParseEnvelope.ts"
 import { emptyTableNote, filterNote, unknownFieldNote } from "../../../src/domain/query/Note.ts"
-import { commonFields, fieldsOf } from "../../../src/domain/query/TableFields.ts"
+import { commonFields, fieldsOf } from "../../../src/domain/query/Fields.ts"
 import { atOnce } from "../../support/CachedRows.ts"
 
 const rows = [

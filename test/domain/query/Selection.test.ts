@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { scan } from "../../../src/domain/json/ParseEnvelope.ts"
-import { parseSelection, selectedText } from "../../../src/domain/query/Selection.ts"
+import { parseSelection, selectedText } from "../../../src/domain/query/Fields.ts"
 
 describe("A choice of fields", () => {
   const row = {

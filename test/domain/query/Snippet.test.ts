@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
-import { fold } from "../../../src/domain/query/Fold.ts"
-import { snippetOf } from "../../../src/domain/query/Snippet.ts"
+import { fold } from "../../../src/domain/query/SearchWords.ts"
+import { snippetOf } from "../../../src/domain/query/Look.ts"
 import { atOnce } from "../../support/CachedRows.ts"
 
 const snippet = (row: object, ...words: ReadonlyArray<string>): string =>

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { HttpServerRequest } from "effect/http"
-import { formProof, isCrossSite, isFormProof } from "../../../src/server/accounts/browser/FormProof.ts"
+import { formProof, isCrossSite, isFormProof } from "../../../src/server/accounts/browser/Sessions.ts"
 
 describe("A form's proof", () => {
   it("holds for its session and purpose, and for no other", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { limitNames, limits, limitsWith } from "../../../src/domain/Limits.ts"
 import { settingGroups } from "../../../src/server/config/Settings.ts"
 import { inlineCode } from "../../../src/server/doors/Html.ts"
-import { configurationPage, defaultText } from "../../../src/server/pages/docs/ConfigurationPage.ts"
+import { configurationPage, defaultText } from "../../../src/server/pages/docs/ReferencePages.ts"
 
 const fileText = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")
 

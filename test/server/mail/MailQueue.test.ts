@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { MailError, Mailer } from "../../../src/server/mail/Mailer.ts"
-import { MailQueue } from "../../../src/server/mail/MailQueue.ts"
+import { MailError, Mailer, MailQueue } from "../../../src/server/mail/Mailer.ts"
 import { mail } from "./Smtp.ts"
 import { withLog } from "./WithLog.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue } from "effect"
-import { signInMail } from "../../../src/server/accounts/SignInMail.ts"
+import { signInMail } from "../../../src/server/accounts/SignInLinks.ts"
 import { smtpOptions } from "../../../src/server/mail/Mailer.ts"
 import { mail, smtpMailer, smtpServer } from "./Smtp.ts"
 

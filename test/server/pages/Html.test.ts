@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { codeBlock, Html, html, inlineCode } from "../../../src/server/doors/Html.ts"
 import { authorizeErrorPage, clientName, returnErrorPage } from "../../../src/server/pages/ConsentPage.ts"
-import { linkGonePage } from "../../../src/server/pages/LinkMessages.ts"
+import { linkGonePage } from "../../../src/server/pages/ErrorPages.ts"
 
 const hostile = "\"'><script>alert(1)</script>&"
 const escaped = "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;"

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { SqlClient } from "effect/sql"
-import { Recount } from "../../../src/server/retention/Recount.ts"
+import { Recount } from "../../../src/server/retention/Maintenance.ts"
 import { SweepPace } from "../../../src/server/retention/Sweeper.ts"
 import { newWriter, retentionLayer } from "./Sweeping.ts"
 

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 import { LastUses } from "../../../src/server/keys/LastUses.ts"
-import { Recount } from "../../../src/server/retention/Recount.ts"
+import { Recount } from "../../../src/server/retention/Maintenance.ts"
 import { RetentionRepo } from "../../../src/server/retention/RetentionRepo.ts"
 import { Sweeper } from "../../../src/server/retention/Sweeper.ts"
 import { setClock } from "../../support/Database.ts"
@@ -22,12 +22,12 @@ const crossing: Readonly<Record<string, string>> = {
   "RetentionRepo.pageTables": "a sweep walks over all tables, a page at a time",
   "RetentionRepo.pageBuckets": "a sweep walks over all buckets, a page at a time",
   "RetentionRepo.removeBuckets": "a sweep removes the idle buckets of one page, each by its whole primary key",
-  "Prune.makePrune": "a sweep removes the rows of a table that are due, each by its whole primary key",
+  "SharedSql.makePrune": "a sweep removes the rows of a table that are due, each by its whole primary key",
   "RateLimiterRepo.admitAll": "a group asks for keys and accounts of several, each by account and hash, or by account",
   "RateLimiterRepo.findAll": "a group asks for keys and accounts of several, each by account and hash, or by account",
   "LastUses.store":
     "when all keys, or all connections, were last used is stored at once, each by its whole primary key",
-  "Recount.accountsAfter": "a recount walks over all accounts, a page at a time"
+  "Maintenance.accountsAfter": "a recount walks over all accounts, a page at a time"
 }
 
 /** The tables of no single account, and why they are none's. */

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
-import { rowKeys } from "../../../src/domain/keys/RowKeys.ts"
+import { rowKeys } from "../../../src/domain/keys/SortKey.ts"
 import { JsonText } from "../../../src/domain/json/JsonText.ts"
 import { Writes } from "../../../src/server/tables/Writes.ts"
 import { Rows } from "../../../src/server/tables/Rows.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { HttpServerError } from "effect/http"
-import { safeErrors } from "../../../src/server/telemetry/Secrets.ts"
+import { safeErrors } from "../../../src/server/telemetry/Logging.ts"
 import { Terminal } from "../../support/Captured.ts"
 import { newAccount, request, serviceLayer } from "../../support/TestService.ts"
 

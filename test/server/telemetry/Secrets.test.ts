@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { AccountId, makeToken, tokenBytes } from "../../../src/domain/Account.ts"
-import { withoutSecrets } from "../../../src/server/telemetry/Secrets.ts"
+import { withoutSecrets } from "../../../src/server/telemetry/Logging.ts"
 
 describe("Text that is written down", () => {
   it("holds no local secret, whole or cut off in its address", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { waitUntil } from "../../../src/server/sql/EmbeddedProcess.ts"
-import { batchingConsole } from "../../../src/server/telemetry/Terminal.ts"
+import { batchingConsole } from "../../../src/server/telemetry/Logging.ts"
 
 const gathered = () => {
   const written: Array<string> = []

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient, Statement } from "effect/sql"
-import type { Usage } from "../../../src/domain/Usage.ts"
+import type { Usage } from "../../../src/domain/Account.ts"
 import { Settings } from "../../../src/server/config/Settings.ts"
 import { recorder } from "../../support/Statements.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"

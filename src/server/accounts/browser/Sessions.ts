@@ -1,12 +1,17 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import { accountOfToken, type AccountId, type Email } from "../../../domain/Account.ts"
 import { fullAccess, type Actor, type Moment } from "../../../domain/Actor.ts"
-import { lockPatience } from "../../sql/LockAccount.ts"
-import { makePrune } from "../../sql/Prune.ts"
+import { lockPatience, makePrune } from "../../sql/SharedSql.ts"
 import { notingUse, refine } from "../../sql/SqlFailure.ts"
-import { traced } from "../../telemetry/Traced.ts"
+import { traced } from "../../telemetry/Telemetry.ts"
 import { Tokens } from "../Tokens.ts"
+import { RateLimited } from "../../../domain/Problem.ts"
+import * as Buckets from "../../capacity/Buckets.ts"
+import { Settings } from "../../config/Settings.ts"
+import * as Metrics from "../../telemetry/Metrics.ts"
+import { createHmac, timingSafeEqual } from "node:crypto"
+import type { HttpServerRequest } from "effect/http"
 
 /** In days: the longest that a browser stays signed in. */
 export const sessionDays = 30
@@ -145,4 +150,65 @@ export class Sessions extends Context.Service<Sessions>()("agent-memory/server/a
   })
 }) {
   static readonly layer = Layer.effect(this, this.make)
+}
+
+/**
+ * Bounds what a signed-in person requests, from all their browsers together. Their agents have other limits, so that a person
+ * can still stop an agent that has used all of its own. The buckets are in memory: each process lets through as much.
+ */
+export class PersonLimit extends Context.Service<PersonLimit>()(
+  "agent-memory/server/accounts/browser/Sessions/PersonLimit",
+  {
+    make: Effect.gen(function* () {
+      const { limits } = yield* Settings
+      const buckets = Buckets.make()
+      const perMinute = { read: limits.personReadsPerMinute, write: limits.personWritesPerMinute }
+
+      /** Spends a request of the account's person, or fails with how long to wait. */
+      const spend = Effect.fnUntraced(function* (accountId: AccountId, wanted: "read" | "write") {
+        const pace = Buckets.pace(perMinute[wanted], 60)
+        const { ahead, allowed } = buckets.take(`${accountId}/${wanted}`, pace, yield* DateTime.nowAsDate)
+        yield* Metrics.rateLimitVerdict(wanted, allowed ? "Passed" : "Limited")
+        if (allowed) return
+        return yield* new RateLimited({
+          detail: `A person can make ${perMinute[wanted]} ${wanted}s a minute here.`,
+          limit: perMinute[wanted],
+          retry_after: Buckets.retryAfter(pace, ahead)
+        })
+      })
+
+      return { spend }
+    })
+  }
+) {
+  static readonly layer = Layer.effect(this, this.make)
+}
+
+/** What a form holds to show that it was made for this browser session and this purpose: nobody else can compute it. */
+export const formProof = (sessionToken: string, purpose: string): string =>
+  createHmac("sha256", sessionToken).update(purpose).digest("base64url")
+
+/** Whether a form that was sent holds the proof. */
+export const isFormProof = (sessionToken: string, purpose: string, given: string | null): boolean => {
+  const right = Buffer.from(formProof(sessionToken, purpose))
+  const claimed = Buffer.from(given ?? "")
+  return claimed.length === right.length && timingSafeEqual(claimed, right)
+}
+
+/**
+ * Whether a page of this service sent the request, as its browser says: by `Sec-Fetch-Site` or, if it is too old for that,
+ * by `Origin`. A request that has neither was not sent by a page.
+ */
+export const isOwnPage = ({ headers }: HttpServerRequest.HttpServerRequest, baseUrl: string): boolean => {
+  const { host, origin } = headers
+  const isOwnOrigin =
+    origin === new URL(baseUrl).origin || (host !== undefined && URL.parse(origin ?? "")?.host === host)
+  const site = headers["sec-fetch-site"]
+  return site === undefined ? isOwnOrigin : site === "same-origin" && (origin === undefined || isOwnOrigin)
+}
+
+/** Whether a browser says that another site's page made the request. Browsers that are too old to say pass. */
+export const isCrossSite = ({ headers }: HttpServerRequest.HttpServerRequest): boolean => {
+  const site = headers["sec-fetch-site"]
+  return site !== undefined && site !== "same-origin" && site !== "none"
 }

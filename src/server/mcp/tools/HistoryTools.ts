@@ -3,18 +3,22 @@ import type { Actor } from "../../../domain/Actor.ts"
 import { changePlaceOf, changeText, cursorAfterChange } from "../../../domain/Change.ts"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
 import { invalid } from "../../../domain/Problem.ts"
-import { currentText, cursorAfterDeleted, deletedPlaceOf, versionText, type Version } from "../../../domain/Version.ts"
-import { rowText } from "../../../domain/Row.ts"
+import {
+  currentText,
+  cursorAfterDeleted,
+  deletedPlaceOf,
+  versionText,
+  type Version,
+  rowText
+} from "../../../domain/Row.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
-import { Changes } from "../../changes/Changes.ts"
+import { Changes } from "../../versions/Changes.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { cutRow } from "../CutRow.ts"
-import { rowBytes, withinBudget, written } from "../Results.ts"
-import { receipt } from "../Receipts.ts"
-import { changesAnew, reads, targetOf, tool } from "../Tool.ts"
+import { cutRow, rowBytes, withinBudget, written } from "../Results.ts"
+import { receipt, changesAnew, reads, targetOf, tool } from "../Tool.ts"
 import * as E from "../EditFields.ts"
 import * as F from "../ToolFields.ts"
 

@@ -1,16 +1,104 @@
-import { Effect, Result, Schema } from "effect"
-import type { Actor } from "../../../domain/Actor.ts"
-import { invalid, RowTooLarge, withMembers } from "../../../domain/Problem.ts"
+import { Effect, Schema, Result } from "effect"
+import { bounded } from "../../../domain/ExactJson.ts"
+import { invalid, withMembers, RowTooLarge } from "../../../domain/Problem.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
-import { maxKeyNames } from "../../../domain/Limits.ts"
-import { Writes, type FailureOf } from "../../tables/Writes.ts"
+import { type FailureOf, Writes } from "../../tables/Writes.ts"
+import { addedRows, boundedAdds, shownBy, written, withinBudget } from "../Results.ts"
+import { addReceipt, addsReceipt, adds, targetOf, tool, reads, changesAnew, receipt } from "../Tool.ts"
 import * as F from "../ToolFields.ts"
-import { changesAnew, targetOf, tool } from "../Tool.ts"
-import { parseFilter } from "../../../domain/Query.ts"
+import { maxHits, maxKeyNames } from "../../../domain/Limits.ts"
+import { parseWords, parseFilter } from "../../../domain/Query.ts"
+import { Search } from "../../tables/Search.ts"
+import type { Actor } from "../../../domain/Actor.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
-import { addReceipt, receipt } from "../Receipts.ts"
-import { written } from "../Results.ts"
+
+const asRow = (body: JsonText): JsonText => JsonText.trusted(`{"row":${body.text}}`)
+
+/** A problem of one of several rows, at its place in the arguments. */
+const ofRows = (problem: FailureOf<"batch">): FailureOf<"batch"> => {
+  const { detail = "", operation } = problem
+  if (operation === undefined) return problem
+  const at = (path: string) => path.replace(/^\/operations\/(\d+)(?:\/row)?/, "/rows/$1")
+  const told = detail.startsWith("/operations/") ? at(detail) : `/rows/${operation}: ${detail}`
+  const errors = "errors" in problem ? problem.errors : undefined
+  return withMembers(problem, {
+    detail: told,
+    ...(errors && { errors: errors.map((issue) => ({ ...issue, path: at(issue.path ?? "") })) })
+  })
+}
+
+export const add = tool({
+  name: "add",
+  title: "Add rows",
+  description:
+    "Adds a row to a table, or several, all or none. Use it when each event is a new row; to save or replace, use upsert.",
+  hints: adds,
+  rows: ({ batchOperations }) => batchOperations,
+  input: Schema.Struct({
+    table: F.table,
+    returnRows: Schema.optionalKey(F.returnRows),
+    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    row: Schema.optionalKey(F.row),
+    rows: Schema.optionalKey(
+      Schema.Array(F.exactObject("As row.")).annotate({
+        description: "1 to {limits.batchOperations} of them, instead of row.",
+        ...bounded("batchOperations", "rows")
+      })
+    )
+  }),
+  output: Schema.Struct({
+    ...F.writtenRow,
+    added: Schema.optionalKey(F.count("Of rows: how many.")),
+    rows: Schema.optionalKey(F.storedRows),
+    ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of up to 20 rows." })),
+    has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "Rows are left out." })),
+    change: F.changeTold,
+    replayed: F.replayed
+  }),
+  run: Effect.fnUntraced(function* (args, actor) {
+    const writes = yield* Writes
+    const { row, rows } = args
+    if (rows !== undefined) {
+      if (row !== undefined) return yield* invalid("/rows", "is not taken with row: put all rows into rows")
+      if (rows.length === 0) return yield* invalid("/rows", "must hold at least one row")
+      const operations = rows.map((row) => ({ action: "add", row }) as const)
+      const batch = Effect.mapError(writes.batch(actor, targetOf(args), operations), ofRows)
+      return yield* written(
+        batch,
+        shownBy(args, boundedAdds, (body) => addsReceipt(addedRows(body)))
+      )
+    }
+    if (row === undefined) return yield* invalid("/row", "is required, or rows for several")
+    const write = writes.write(actor, targetOf(args), { action: "add", row })
+    return yield* written(write, shownBy(args, asRow, addReceipt))
+  })
+})
+
+export const search = tool({
+  name: "search",
+  title: "Find rows by words",
+  description: `Finds rows in all tables by words in their texts. Use it when the table isn't known. At most ${maxHits} rows, last changed first, each with its table, id and a snippet: query with {"id":"…"} as filter reads one whole.`,
+  hints: reads,
+  input: Schema.Struct({ search: F.search }),
+  output: Schema.Struct({
+    hits: Schema.Array(
+      Schema.Struct({
+        table: Schema.String.annotate({ description: "The row's table." }),
+        id: Schema.String.annotate({ description: "The row's id." }),
+        snippet: Schema.String.annotate({ description: "Where the words occur, with … for what is left out." }),
+        updated_at: Schema.String.annotate({ description: "When the row last changed." })
+      })
+    ).annotate({ description: "The rows, last changed first." }),
+    matched: F.count("How many rows match in all."),
+    has_more: Schema.Boolean.annotate({ description: "true: more rows match than are in hits." }),
+    note: Schema.optionalKey(F.note)
+  }),
+  run: Effect.fnUntraced(function* (args, actor) {
+    const words = yield* Effect.fromResult(parseWords(args.search, "/search"))
+    return yield* (yield* Search).everywhere(actor, words, withinBudget)
+  })
+})
 
 const kinds = ["note", "resource", "code", "markdown", "command", "config"] as const
 type Kind = (typeof kinds)[number]

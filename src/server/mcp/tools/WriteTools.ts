@@ -17,8 +17,7 @@ import {
   tokenBudget,
   written
 } from "../Results.ts"
-import { batchReceipt, receipt } from "../Receipts.ts"
-import { changes, changesAnew, targetOf, tool } from "../Tool.ts"
+import { batchReceipt, receipt, changes, changesAnew, targetOf, tool } from "../Tool.ts"
 import * as E from "../EditFields.ts"
 import * as F from "../ToolFields.ts"
 

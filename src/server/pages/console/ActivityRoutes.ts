@@ -1,15 +1,84 @@
+import { plural } from "../../../domain/Amounts.ts"
+import { cursorAfterChange, type Change, type ChangePlace, changePlaceOf } from "../../../domain/Change.ts"
+import { readTree } from "../../../domain/json/JsonText.ts"
+import { timeText, type ChangedBy, cursorAfterDeleted, deletedPlaceOf } from "../../../domain/Row.ts"
+import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
+import { authorHtml, accountPage, fault, notice, proofField, timeHtml, accountResponse } from "./Frame.ts"
 import { Effect, Layer, Option, Result } from "effect"
-import { changePlaceOf } from "../../../domain/Change.ts"
-import { cursorAfterDeleted, deletedPlaceOf } from "../../../domain/Version.ts"
-import { Changes } from "../../changes/Changes.ts"
+import { Changes } from "../../versions/Changes.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
 import { seeOther } from "../PrivatePage.ts"
-import { activityPage } from "./ActivityPage.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { deletedPage } from "./DeletedPage.ts"
-import { accountResponse } from "./Frame.ts"
+import { deletedPage } from "./RowPage.ts"
+
+/** Which changes the page shows. */
+export interface ActivityAsk {
+  readonly table: string | undefined
+  /** The id of who made them. */
+  readonly by: string | undefined
+}
+
+const words = {
+  add: "added",
+  update: "changed",
+  delete: "deleted",
+  restore: "restored",
+  import: "imported"
+} as const
+
+/** A write names so many of its rows; each row's own page has the rest. */
+const mostRows = 10
+
+const query = ({ by, cursor, table }: Partial<ActivityAsk> & { readonly cursor?: string }): string => {
+  const parameters = new URLSearchParams()
+  if (table !== undefined) parameters.set("table", table)
+  if (by !== undefined) parameters.set("by", by)
+  if (cursor !== undefined) parameters.set("cursor", cursor)
+  return parameters.size === 0 ? "/activity" : `/activity?${parameters}`
+}
+
+const rowLine = ({ operation, rowId, table }: Change): Html =>
+  html`<li>${words[operation]} <a href="/tables/${table}/${rowId}?view=history"><code>${rowId.slice(0, 8)}</code></a> in <a href="/tables/${table}">${table}</a></li>`
+
+const writeItem = (rows: ReadonlyArray<Change>, ask: ActivityAsk, proof: string): Html => {
+  const { at, change, changedBy } = rows[0]!
+  const author = readTree(changedBy.text, Number) as ChangedBy
+  const others = rows.length - mostRows
+  return html`<li class="card write"><div><p><strong>${timeHtml(timeText(at))}</strong> <span class="muted">by</span> ${authorHtml(author)}${ask.by === undefined && html` <a class="small" href="${query({ ...ask, by: author.id })}">Show only these</a>`}</p>
+<ul>${rows.slice(0, mostRows).map(rowLine)}${others > 0 && html`<li class="muted">and ${plural(others, "more row")}</li>`}</ul></div>
+<form method="post" action="/activity/_undo">${proofField(proof)}<input type="hidden" name="change" value="${change}"><button type="submit">Undo<span class="visually-hidden"> the write of ${timeText(at)}</span></button></form></li>\n`
+}
+
+/** What was done to an account's rows, by whom, and a button to take each write back. */
+export const activityPage = (input: {
+  readonly ask: ActivityAsk
+  readonly tables: ReadonlyArray<string>
+  readonly changes: ReadonlyArray<Change>
+  readonly next: ChangePlace | undefined
+  readonly proof: string
+  readonly result?: HtmlValue
+  readonly problem?: string | undefined
+}): Html => {
+  const { ask, changes, next, problem, proof, result, tables } = input
+  const writes = [...Map.groupBy(changes, ({ change }) => change).values()]
+  return accountPage({
+    title: "Activity",
+    current: "/activity",
+    width: "wide",
+    styles: ["console.css"],
+    main: html`<header class="console-head"><div><h1>Activity</h1><p class="muted">Every write, newest first. Undo takes back a whole write, as long as none of its rows changed since.</p></div></header>
+<nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity" aria-current="page">Changes</a></li><li><a href="/activity/deleted">Deleted rows</a></li></ul></nav>
+${notice(result)}${fault(problem)}
+<form class="filter" method="get" action="/activity">${ask.by !== undefined && html`<input type="hidden" name="by" value="${ask.by}">`}
+<div><label for="activity-table">Table</label><select id="activity-table" name="table"><option value="">All tables</option>${tables.map((name) => html`<option value="${name}"${name === ask.table && " selected"}>${name}</option>`)}</select></div>
+<button type="submit">Show</button>${(ask.table !== undefined || ask.by !== undefined) && html`<a class="button" href="/activity">Show all</a>`}
+</form>
+${writes.length === 0 ? html`<p class="empty">Nothing was changed${ask.table !== undefined || ask.by !== undefined ? " that fits" : " yet"}.</p>` : html`<ol class="writes">${writes.map((rows) => writeItem(rows, ask, proof))}</ol>`}
+${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${query({ ...ask, cursor: cursorAfterChange(next) })}">Earlier changes</a></li></ul></nav>`}`
+  })
+}
 
 /** How many changes, or deleted rows, a page has. */
 const pageSize = 100

@@ -1,3 +1,4 @@
+import { withLineFeeds } from "../../../domain/RowMerge.ts"
 import { shorten } from "../../../domain/json/JsonIssue.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
@@ -5,8 +6,13 @@ import type { JsonText } from "../../../domain/json/JsonText.ts"
 import { systemFields, timeText, type Row } from "../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../domain/Turns.ts"
 import { html, type Html } from "../../doors/Html.ts"
-import { survivesForms } from "./FormText.ts"
 import { timeHtml } from "./Frame.ts"
+
+/** What is sent back for a text: browsers send every line ending as CR LF, and HTML has neither NUL nor half a surrogate. */
+export const asSent = (text: string): string => withLineFeeds(text.toWellFormed().replaceAll("\0", "\ufffd"))
+
+/** Whether a text comes back from a form as it is, but for its line endings. */
+export const survivesForms = (text: string): boolean => withLineFeeds(text) === asSent(text)
 
 /** A cell shows this much of a value; the row's page has all of it. */
 const maxCell = 160

@@ -2,9 +2,15 @@ import { Effect, Option, type Scope } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Actor } from "../../../domain/Actor.ts"
 import { currentSession } from "../../accounts/browser/Cookies.ts"
-import { formProof, isFormProof, isOwnPage } from "../../accounts/browser/FormProof.ts"
-import { PersonLimit } from "../../accounts/browser/PersonLimit.ts"
-import { personOf, type FoundSession, type Sessions } from "../../accounts/browser/Sessions.ts"
+import {
+  formProof,
+  isFormProof,
+  isOwnPage,
+  PersonLimit,
+  personOf,
+  type FoundSession,
+  type Sessions
+} from "../../accounts/browser/Sessions.ts"
 import { Capacity } from "../../capacity/Capacity.ts"
 import { Settings } from "../../config/Settings.ts"
 import { readForm, readUpload } from "../../doors/Bodies.ts"

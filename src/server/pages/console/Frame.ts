@@ -1,7 +1,65 @@
-import { HttpServerResponse } from "effect/http"
+import { randomUUID } from "node:crypto"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
+import { numberText, plural } from "../../../domain/Amounts.ts"
+import { readTree, type JsonText } from "../../../domain/json/JsonText.ts"
+import { clientName } from "../ConsentPage.ts"
+import type { ChangedBy } from "../../../domain/Row.ts"
+import { HttpServerResponse } from "effect/http"
 import { page } from "../Page.ts"
 import { privatePage } from "../PrivatePage.ts"
+
+/**
+ * In a form that adds rows: a key by which it is carried out once, also if it is sent again after a lost answer or by a second
+ * click. Browsers may not restore it on a reload, as they do with what was typed.
+ */
+export const onceField = (): Html => html`<input type="hidden" name="key" value="${randomUUID()}" autocomplete="off">`
+
+/** The idempotency key of a form with {@link onceField}. */
+export const keyOf = (sent: string | null | undefined): string | undefined => /^[0-9a-f-]{36}$/.exec(sent ?? "")?.[0]
+
+/** What is said where a form was sent again with something else in it, or after its rows were removed for good. */
+export const sentBefore = "This form was sent before, and its rows were added. Look at the table before you add more."
+
+/** From this share of a limit on, a person is warned. */
+const warnFrom = 0.8
+
+const kib = 1024
+
+/** Bytes for reading at a glance: `812 bytes`, `3.4 KB`, `25 MB`. */
+export const bytesText = (bytes: number): string => {
+  if (bytes < kib) return `${numberText(bytes)} ${bytes === 1 ? "byte" : "bytes"}`
+  const [value, unit] = bytes < kib * kib ? [bytes / kib, "KB"] : [bytes / kib / kib, "MB"]
+  return `${numberText(Math.round(value * 10) / 10)} ${unit}`
+}
+
+/** How much of a limit is used, as a bar with words beside it, and a warning from 80 % on. */
+export const bar = (label: string, used: number, limit: number, text: (value: number) => string): Html => {
+  const isNear = used >= warnFrom * limit
+  return html`<div class="bar"${isNear && html` data-near`}>
+<span>${label}</span><span>${text(used)} of ${text(limit)}${isNear && html` <strong class="warning">${used >= limit ? "Full" : "Nearly full"}</strong>`}</span>
+<meter min="0" max="${limit}" high="${warnFrom * limit}" value="${Math.min(used, limit)}" aria-label="${label}"></meter></div>\n`
+}
+
+/**
+ * Who made a change, as its person reads it, or somebody to whom its person is `owner`. Names are what apps and programs call
+ * themselves.
+ */
+export const authorHtml = ({ kind, name }: Pick<ChangedBy, "kind" | "name">, owner = "you"): Html => {
+  switch (kind) {
+    case "person":
+      return html`${owner}`
+    case "key":
+      return html`the API key ${clientName(name)}`
+    case "mcp":
+      return html`the app ${clientName(name)}`
+    case "link":
+      return html`a link of ${clientName(name)}`
+  }
+}
+
+/** {@link authorHtml} of a stored author. */
+export const authorOf = (changedBy: JsonText, owner?: string): Html =>
+  authorHtml(readTree(changedBy.text, Number) as ChangedBy, owner)
 
 /** The pages of the header. */
 export type Section = "/tables" | "/activity" | "/apps" | "/keys" | "/account"
@@ -89,3 +147,27 @@ export const freshSignInPage = (email: string, back: Section, why: string): Html
 <button class="primary" type="submit">Send a code to ${email}</button><a class="button" href="${back}">Cancel</a>
 </form>`
   )
+
+const kinds = ["changed", "deleted", "imported"] as const
+
+/** What an address says of the write that led to it, if that changed anything. */
+export const changeQuery = (change: number | undefined): string => (change === undefined ? "" : `&change=${change}`)
+
+/** A button that takes back the write of an address. */
+export const undoOf = (query: URLSearchParams, proof: string): Html | undefined => {
+  const change = /^\d{1,15}$/.exec(query.get("change") ?? "")?.[0]
+  if (change === undefined) return undefined
+  return html`<form class="inline" method="post" action="/activity/_undo">${proofField(proof)}<input type="hidden" name="change" value="${change}"><button type="submit">Undo</button></form>`
+}
+
+/** How many rows a form changed, and by which write, as the address of the page says on which it ends. */
+export const doneQuery = (kind: (typeof kinds)[number], count: number, change: number | undefined): string =>
+  `?${kind}=${count}${changeQuery(change)}`
+
+/** Says what {@link doneQuery} says, with a button that takes the write back. */
+export const doneNotice = (query: URLSearchParams, proof: string): Html | undefined => {
+  const kind = kinds.find((one) => /^\d{1,6}$/.test(query.get(one) ?? ""))
+  if (kind === undefined) return undefined
+  const undo = undoOf(query, proof)
+  return html`${plural(Number(query.get(kind)), "row")} ${kind}.${undo && html` ${undo}`}`
+}

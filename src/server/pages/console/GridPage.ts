@@ -1,12 +1,87 @@
-import { numberText, plural } from "../../../domain/Amounts.ts"
+import { shorten } from "../../../domain/json/JsonIssue.ts"
+import { parseSort } from "../../../domain/Query.ts"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
-import { askQuery, comparisons, type Ask } from "./Ask.ts"
-import { cell, nameCell, systemCells, type Cells } from "./Cells.ts"
-import { chips } from "./Chips.ts"
+import { comparisons, comparisonsOf, withoutComparison, type Ask, askQuery } from "./Ask.ts"
+import { lineOf, cell, nameCell, systemCells, type Cells } from "./Cells.ts"
+import { numberText, plural } from "../../../domain/Amounts.ts"
 import { accountPage, fault, notice, proofField } from "./Frame.ts"
-import { copyAs } from "./CopyAs.ts"
-import { heads, systemColumns } from "./GridHead.ts"
-import { shareForm } from "./SharePage.ts"
+import { copyAs, shareForm } from "./Sharing.ts"
+
+/** The fields that the service sets, with what their columns are called. They come last. */
+export const systemColumns = [
+  ["id", "id"],
+  ["created_at", "created"],
+  ["updated_at", "updated"]
+] as const
+
+interface Column {
+  readonly field: string
+  readonly label: string
+  readonly style?: "first" | "system" | undefined
+}
+
+/**
+ * The head of a column, which says whether the rows are sorted by it. With `address`, which gives the address of another sort,
+ * its link sorts upwards, then downwards, then no more.
+ */
+const head = (
+  { field, label, style }: Column,
+  sorted: string | undefined,
+  address?: (sort: string | undefined) => string
+): Html => {
+  const sort = sorted === undefined ? undefined : parseSort(sorted)
+  const isSorted = sort?.field === field
+  // A field whose name begins with - is only told from a descending sort by one more.
+  const upwards = field.startsWith("-") ? undefined : field
+  const next = !isSorted ? (upwards ?? `-${field}`) : sort.descending ? undefined : `-${field}`
+  const direction = isSorted ? (sort.descending ? "descending" : "ascending") : undefined
+  const mark = direction === undefined ? "" : direction === "ascending" ? " ↑" : " ↓"
+  const shown = shorten(label, 60) + mark
+  return html`<th scope="col" data-field="${field}"${direction !== undefined && html` aria-sort="${direction}"`}${style !== undefined && html` class="${style}"`}>${address === undefined ? shown : html`<a href="${address(next)}">${shown}</a>`}</th>`
+}
+
+/** The heads of a table's columns: its rows' own fields, then those that the service sets. */
+export const heads = (
+  columns: ReadonlyArray<string>,
+  system: ReadonlyArray<readonly [field: string, label: string]>,
+  sorted: string | undefined,
+  address?: (sort: string | undefined) => string
+): Html =>
+  html`${columns.length === 0 ? html`<th scope="col" class="first">row</th>` : columns.map((field, nth) => head({ field, label: field, style: nth === 0 ? "first" : undefined }, sorted, address))}${system.map(([field, label]) => head({ field, label, style: "system" }, sorted, address))}`
+
+const said = new Map<string, string>(comparisons)
+
+const sortWords = (sort: string): Html => {
+  const { descending, field } = parseSort(sort)
+  return html`sorted by <strong>${shorten(field, 60)}</strong>${descending && ", descending"}`
+}
+
+/**
+ * What a query asks for in words: its search, each comparison of its filter, and its sort. With `address`, which gives the
+ * address of the query with some of it changed, each can be removed. The filter must be valid: one of more comparisons than a
+ * valid one has would fill pages.
+ */
+export const chips = (
+  { filter, search, sort }: Partial<Ask>,
+  address?: (changed: Partial<Ask>) => string
+): Html | false => {
+  const chip = (words: Html, name: string, without: () => Partial<Ask>) =>
+    html`<li class="chip"><span>${words}</span>${address !== undefined && html`<a href="${address(without())}">Remove<span class="visually-hidden"> ${name}</span></a>`}</li>`
+  const all = [
+    ...(search === undefined
+      ? []
+      : [chip(html`has <strong>${shorten(search, 60)}</strong>`, "the search", () => ({ search: undefined }))]),
+    ...comparisonsOf(filter).map((one) =>
+      chip(
+        html`<strong>${shorten(one.field, 60)}</strong> ${said.get(one.operator) ?? one.operator} ${lineOf(one.value, 60)}`,
+        `the filter on ${one.field}`,
+        () => ({ filter: withoutComparison(filter, one) })
+      )
+    ),
+    ...(sort === undefined ? [] : [chip(sortWords(sort), "the sort", () => ({ sort: undefined }))])
+  ]
+  return all.length > 0 && html`<ul class="chips" aria-label="Filters">${all}</ul>`
+}
 
 const hidden = (name: string, value: string | undefined): Html | false =>
   value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`
@@ -83,5 +158,48 @@ ${rows.map((row) => rowOf(path, columns, row))}</tbody></table></div>
 </form>`
 }
 <nav class="pages" aria-label="Pages"><ul>${ask.cursor !== undefined && html`<li><a href="${address({})}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${address({ cursor: nextCursor })}" rel="next">Next ${numberText(100)} rows</a></li>`}</ul>${note !== undefined && html`<p class="muted small">${note}</p>`}</nav>`
+  })
+}
+
+/** Asks before rows that were selected are deleted, or what to set in them. */
+export const selectionPage = (input: {
+  readonly table: string
+  readonly ids: ReadonlyArray<string>
+  readonly action: "delete" | "set"
+  readonly proof: string
+  /** What was typed before a problem. */
+  readonly fields: URLSearchParams
+  readonly problem: string | undefined
+}): Html => {
+  const { action, fields, ids, problem, proof, table } = input
+  const rows = plural(ids.length, "row")
+  const path = `/tables/${table}`
+  const title = action === "delete" ? `Delete ${rows}?` : `Set a field of ${rows}`
+  const type = fields.get("type") ?? "text"
+  const types = [
+    ["text", "Text"],
+    ["number", "Number"],
+    ["boolean", "True or false"],
+    ["null", "Null"],
+    ["json", "JSON"]
+  ] as const
+  return accountPage({
+    title,
+    current: "/tables",
+    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">${table}</a></p>
+<h1>${title}</h1>
+${action === "delete" && html`<p class="lead">They disappear from <strong>${table}</strong>. Until their versions expire, each can be brought back.</p>`}
+${fault(problem)}
+<form method="post" action="${path}/_selected">
+${proofField(proof)}
+${ids.map((id) => html`<input type="hidden" name="id" value="${id}">`)}
+${
+  action === "set" &&
+  html`<div class="form-field"><label for="set-field">Field</label><input id="set-field" name="field" value="${fields.get("field") ?? ""}" required autocomplete="off" autocapitalize="none" spellcheck="false"></div>
+<div class="form-field"><label for="set-type">Type</label><select id="set-type" name="type">${types.map(([value, label]) => html`<option value="${value}"${value === type && " selected"}>${label}</option>`)}</select></div>
+<div class="form-field"><label for="set-value">Value</label><textarea id="set-value" name="value" rows="2">\n${fields.get("value") ?? ""}</textarea></div>`
+}
+<div class="actions"><button class="${action === "delete" ? "danger" : "primary"}" type="submit" name="do" value="${action}-now">${action === "delete" ? "Delete" : "Change"} ${rows}</button><a class="button" href="${path}">Cancel</a></div>
+</form>`
   })
 }

@@ -1,23 +1,55 @@
+import { html, type Html } from "../../doors/Html.ts"
+import { type Kind, cellsOf, kindOf } from "./Cells.ts"
+import { accountPage, fault, proofField, onceField, accountResponse, keyOf, sentBefore } from "./Frame.ts"
+import { formLines, type Typed, mostFields, readFields, sentBy } from "./RowForm.ts"
 import { Effect, Layer, Option, Result } from "effect"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
 import { withMembers } from "../../../domain/Problem.ts"
-import { rowOf } from "../../../domain/Row.ts"
-import { checkRow } from "../../../domain/TypedRow.ts"
+import { rowOf, checkRow } from "../../../domain/Row.ts"
 import { inTurns } from "../../../domain/Turns.ts"
 import { Settings } from "../../config/Settings.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import type { WriteResult } from "../../tables/engine/Evaluation.ts"
 import { seeOther } from "../PrivatePage.ts"
-import { cellsOf, kindOf } from "./Cells.ts"
 import { makeConsole } from "./Console.ts"
-import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
-import { newRowPage } from "./NewRowPage.ts"
-import { keyOf, sentBefore } from "./Once.ts"
-import { mostFields, readFields, sentBy } from "./RowForm.ts"
 import { noSuchRow, placeOf } from "./RowRoutes.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
+
+/** A form for a new row: the fields that the table's rows have, or JSON. */
+export const newRowPage = (input: {
+  readonly table: string
+  readonly proof: string
+  readonly suggested: ReadonlyArray<readonly [name: string, kind: Kind]>
+  readonly asJson: boolean
+  readonly problem?: string | undefined
+  readonly typed?: Typed | undefined
+  readonly typedJson?: string | undefined
+}): Html => {
+  const { asJson, problem, proof, suggested, table, typed, typedJson } = input
+  const path = `/tables/${table}/_add`
+  return accountPage({
+    title: `Add a row to ${table}`,
+    current: "/tables",
+    width: "wide",
+    styles: ["console.css", "row.css"],
+    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
+<h1>Add a row to ${table}</h1>
+<nav class="row-tabs" aria-label="Ways to write the row"><ul><li><a href="${path}"${!asJson && html` aria-current="page"`}>Fields</a></li><li><a href="${path}?view=json"${asJson && html` aria-current="page"`}>JSON</a></li></ul></nav>
+${fault(problem)}
+<form method="post" action="${path}" data-draft="${path}/${asJson ? "json" : "fields"}/">
+${proofField(proof)}${onceField()}
+${
+  asJson
+    ? html`<label for="row-json">A JSON object</label><textarea id="row-json" name="row" class="code-area" rows="10" spellcheck="false">\n${typedJson ?? "{\n  \n}"}</textarea>`
+    : html`<p class="muted">Fields that you leave blank are left out.</p>
+${suggested.map(([name]) => html`<input type="hidden" name="suggested" value="${name}">`)}${formLines({ stored: [], suggested, typed })}`
+}
+<div class="actions save-bar"><button class="primary" type="submit">Add the row</button><a class="button" href="/tables/${table}">Cancel</a></div>
+</form>`
+  })
+}
 
 /** The id of the row that was added. */
 const idOf = ({ body }: WriteResult): string => rowOf(body).id

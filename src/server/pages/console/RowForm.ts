@@ -3,12 +3,10 @@ import { print, type JsonText } from "../../../domain/json/JsonText.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import type { Member } from "../../../domain/json/Members.ts"
 import { scan } from "../../../domain/json/ParseEnvelope.ts"
-import { withLineFeeds, withStoredEndings } from "../../../domain/LineEndings.ts"
+import { withLineFeeds, withStoredEndings, objectOf } from "../../../domain/RowMerge.ts"
 import { systemFields } from "../../../domain/Row.ts"
-import { objectOf } from "../../../domain/RowMerge.ts"
 import { html, type Html } from "../../doors/Html.ts"
-import { kindOf, lineOf, type Kind } from "./Cells.ts"
-import { asSent, survivesForms } from "./FormText.ts"
+import { kindOf, lineOf, type Kind, asSent, survivesForms } from "./Cells.ts"
 
 /** A form has controls for this many fields; of a row with more, the JSON is edited. */
 export const mostFields = 100

@@ -1,12 +1,23 @@
-import { timeText, type Row } from "../../../domain/Row.ts"
-import type { CurrentAuthor, Version } from "../../../domain/Version.ts"
+import { timeText, type Row, type CurrentAuthor, type Version } from "../../../domain/Row.ts"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
-import { authorOf } from "./Authors.ts"
-import { accountPage, fault, notice, proofField, question, timeHtml } from "./Frame.ts"
-import type { Neighbours } from "./Neighbours.ts"
-import { onceField } from "./Once.ts"
-import { fieldsView, historyView, jsonView, tabs, type RowPlace, type Unsaved, type View } from "./RowViews.ts"
-import { shareForm } from "./SharePage.ts"
+import { authorOf, accountPage, fault, notice, proofField, question, timeHtml, onceField } from "./Frame.ts"
+import type { Neighbours } from "./RowRoutes.ts"
+import {
+  fieldsView,
+  historyView,
+  jsonView,
+  tabs,
+  type RowPlace,
+  type Unsaved,
+  type View,
+  textView,
+  type EditedText
+} from "./RowViews.ts"
+import { shareForm } from "./Sharing.ts"
+import { languageOf } from "../../links/LinkContent.ts"
+import { shorten } from "../../../domain/json/JsonIssue.ts"
+import { decodeString } from "../../../domain/json/Lexemes.ts"
+import { choices, type Choice } from "../../../domain/RowMerge.ts"
 
 /** A row as it is, or as it was when it was deleted. */
 export interface ShownRow {
@@ -69,5 +80,103 @@ ${question({
 ${tabs(path, view, isDeleted ? ["history"] : ["fields", "json", "history"])}${!isDeleted && walk(table, shown.neighbours)}
 ${notice(result)}${fault(problem)}
 ${view === "history" ? historyView(place, versions, isDeleted ? undefined : row) : view === "json" ? jsonView(place, row, unsaved) : fieldsView(place, row, unsaved)}`
+  })
+}
+
+/** One text of a row, on a page of its own. */
+export const textPage = (input: {
+  readonly table: string
+  readonly edited: EditedText
+  readonly proof: string
+  readonly nonce: string
+  readonly problem?: string | undefined
+}): Html => {
+  const { edited, nonce, problem, proof, table } = input
+  const { name, row } = edited
+  const place = placeIn(table, row.id, proof)
+  const { path } = place
+  const otherWay = html`<a href="${path}?view=json">Edit it as JSON</a>.`
+  return accountPage({
+    title: name,
+    current: "/tables",
+    width: "wide",
+    styles: ["console.css", "row.css", "editor.css"],
+    nonce,
+    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${path}">${row.id.slice(0, 8)}</a></p>
+<h1>${name}</h1>
+${fault(problem)}
+${textView(place, edited, { back: path, language: languageOf(row), otherWay })}`
+  })
+}
+
+/** Two versions of what was edited, and what both began with, as compact JSON. */
+interface Conflict {
+  readonly current: Row
+  readonly base: string
+  readonly mine: string
+  readonly theirs: string
+}
+
+const shown = (value: string | undefined): Html =>
+  value === undefined
+    ? html`<em class="muted">no such field</em>`
+    : html`<span class="value">${shorten(value[0] === '"' ? decodeString(value) : value, 2000)}</span>`
+
+const choice = ({ mine, name, suggested, theirs }: Choice, index: number): Html => {
+  const side = (which: "mine" | "theirs", label: string, value: string | undefined) =>
+    html`<label class="side"><input type="radio" name="choice_${index}" value="${which}" required${(suggested ?? "mine") === which && " checked"}><span><strong>${label}</strong>${shown(value)}</span></label>`
+  return html`<fieldset class="conflict"><legend>${shorten(name, 100)}</legend>${side("theirs", "Theirs", theirs)}${side("mine", "Yours", mine)}</fieldset>\n`
+}
+
+/** The form of a row that somebody else changed meanwhile, field by field. Nothing that was typed is lost. */
+export const conflictView = (
+  { draft, path, proof }: RowPlace,
+  { base, current, mine, theirs }: Conflict
+): Html => html`<h1>This row changed while you were editing</h1>
+<p class="lead">Nothing was saved yet. Choose for each field that differs.</p>
+<form method="post" action="${path}/_merge" data-draft="${draft}/" data-keeps="nothing">
+${proof !== undefined && proofField(proof)}<input type="hidden" name="updated_at" value="${timeText(current.updatedAt)}">
+<input type="hidden" name="base" value="${base}"><input type="hidden" name="mine" value="${mine}">
+${choices(base, mine, theirs).map(choice)}
+<div class="actions"><button class="primary" type="submit">Save</button><a class="button" href="${path}">Keep theirs</a></div>
+</form>`
+
+/** {@link conflictView} among an account's own pages. */
+export const conflictPage = (table: string, place: RowPlace, conflict: Conflict): Html =>
+  accountPage({
+    title: "This row has changed",
+    current: "/tables",
+    width: "wide",
+    styles: ["console.css", "row.css"],
+    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${place.path}">${conflict.current.id.slice(0, 8)}</a></p>
+${conflictView(place, conflict)}`
+  })
+
+const item = ({ archivedAt, changedBy, expiresAt, row, table, version }: Version, proof: string): Html =>
+  html`<li class="card write"><div><p><a href="/tables/${table}/${row.id}"><code>${row.id.slice(0, 8)}</code></a> <span class="muted">deleted ${timeHtml(timeText(archivedAt))} by</span> ${authorOf(changedBy)}</p>
+<p><code>${shorten(row.data.text, 300)}</code></p><p class="muted small">Kept until ${timeHtml(timeText(expiresAt))}.</p></div>
+<form method="post" action="/tables/${table}/${row.id}/_restore">${proofField(proof)}<input type="hidden" name="version" value="${version}"><button type="submit">Bring back<span class="visually-hidden"> row ${row.id.slice(0, 8)}</span></button></form></li>\n`
+
+/** The rows of a table that are deleted and can be brought back. */
+export const deletedPage = (input: {
+  readonly tables: ReadonlyArray<string>
+  readonly table: string | undefined
+  readonly rows: ReadonlyArray<Version>
+  readonly next: string | undefined
+  readonly proof: string
+}): Html => {
+  const { next, proof, rows, table, tables } = input
+  return accountPage({
+    title: "Deleted rows",
+    current: "/activity",
+    width: "wide",
+    styles: ["console.css"],
+    main: html`<header class="console-head"><div><h1>Deleted rows</h1><p class="muted">Rows that can be brought back, last deleted first.</p></div></header>
+<nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity">Changes</a></li><li><a href="/activity/deleted" aria-current="page">Deleted rows</a></li></ul></nav>
+<form class="filter" method="get" action="/activity/deleted">
+<div><label for="deleted-table">Table</label><select id="deleted-table" name="table">${tables.map((name) => html`<option value="${name}"${name === table && " selected"}>${name}</option>`)}</select></div>
+<button type="submit">Show</button></form>
+${rows.length === 0 ? html`<p class="empty">No deleted row is kept${table !== undefined && html` of <strong>${table}</strong>`}.</p>` : html`<ol class="writes">${rows.map((row) => item(row, proof))}</ol>`}
+${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="/activity/deleted?table=${table}&amp;cursor=${next}">More rows</a></li></ul></nav>`}`
   })
 }

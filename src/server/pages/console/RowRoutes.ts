@@ -1,6 +1,8 @@
 import { Effect, Layer, Option } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { Actor } from "../../../domain/Actor.ts"
+import { filterOf, parseSort } from "../../../domain/Query.ts"
+import { Rows } from "../../tables/Rows.ts"
+import { HttpRouter, HttpServerResponse } from "effect/http"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
@@ -8,21 +10,42 @@ import { RowNotFound } from "../../../domain/Problem.ts"
 import { rowText } from "../../../domain/Row.ts"
 import { Settings } from "../../config/Settings.ts"
 import { attachment } from "../../links/LinkDownload.ts"
-import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
 import { seeOther, withEditor } from "../PrivatePage.ts"
-import { conflictPage } from "./ConflictPage.ts"
+import { conflictPage, placeIn, rowPage, type ShownRow, textPage } from "./RowPage.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { changeQuery, doneQuery, undoOf } from "./Done.ts"
-import { accountResponse } from "./Frame.ts"
+import { changeQuery, doneQuery, undoOf, accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
-import { neighboursOf } from "./Neighbours.ts"
-import { placeIn, rowPage, type ShownRow } from "./RowPage.ts"
 import { makeRowSaves, type Saved } from "./RowSaves.ts"
 import { resultOf, viewOf } from "./RowViews.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
-import { textPage } from "./TextPage.ts"
+
+/** The ids of the rows before and behind one, in the order in which they were added. */
+export interface Neighbours {
+  readonly previous: string | undefined
+  readonly next: string | undefined
+}
+
+const ways = { previous: parseSort("-created_at"), next: parseSort("created_at") }
+
+/** The neighbours of a row; none of one that isn't there. */
+export const neighboursOf = Effect.fnUntraced(function* (
+  rows: Rows["Service"],
+  actor: Actor,
+  table: string,
+  id: string
+) {
+  const filter = filterOf([{ name: "id", rawName: '"id"', value: `"${id}"` }])
+  const [row] = (yield* rows.select(actor, table, { filter, sort: undefined, limit: 1 })).rows
+  if (row === undefined) return { previous: undefined, next: undefined }
+  const after = { kind: "created", createdAt: row.createdAt, seq: row.seq } as const
+  const found = yield* Effect.all(
+    [ways.previous, ways.next].map((sort) => rows.select(actor, table, { filter: undefined, sort, limit: 1, after }))
+  )
+  const [previous, next] = found.map((page) => page.rows[0]?.id)
+  return { previous, next }
+}, Effect.scoped)
 
 export const noSuchRow = (table: string) =>
   new RowNotFound({ detail: `${table} has no row with this id, or its versions have expired.` })

@@ -8,7 +8,7 @@ import { makeConsole } from "./Console.ts"
 import { accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { placeOf } from "./RowRoutes.ts"
-import { sharePage } from "./SharePage.ts"
+import { sharePage } from "./Sharing.ts"
 
 /** The forms that make links for others: to a row, and to what a grid shows. */
 export const ShareRoutes = Layer.effectDiscard(

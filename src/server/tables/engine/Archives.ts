@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
 import type { ArchiveBytes } from "../../../domain/Limits.ts"
 import { Settings } from "../../config/Settings.ts"
-import { traced } from "../../telemetry/Traced.ts"
-import { bigint } from "../../sql/SqlParams.ts"
+import { traced } from "../../telemetry/Telemetry.ts"
+import { bigint } from "../../sql/SharedSql.ts"
 import { refine } from "../../sql/SqlFailure.ts"
 
 /** What an account has too much of: versions and records by their bytes, or changes by their number. */

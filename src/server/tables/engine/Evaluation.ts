@@ -13,11 +13,10 @@ import {
   withMembers
 } from "../../../domain/Problem.ts"
 import { tooLarge } from "../../../domain/RowInput.ts"
-import type { DeletedRow } from "./FindDeleted.ts"
-import type { IdOwner } from "./FindHistory.ts"
+import type { DeletedRow, IdOwner } from "./FindHistory.ts"
 import { forgottenAnswer, type Restorable, type WriteContext } from "../operations/OperationKind.ts"
 import { kindOf, type Action, type OperationFailure, type Write } from "../operations/Operations.ts"
-import type { Undoable } from "../operations/Undo.ts"
+import type { Undoable } from "../operations/Restore.ts"
 import type { Turns } from "../../../domain/Turns.ts"
 import type { Workspace } from "./Workspace.ts"
 

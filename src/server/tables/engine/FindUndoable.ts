@@ -1,11 +1,10 @@
 import type { SqlClient, Statement } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
-import { bigint, texts } from "../../sql/SqlParams.ts"
+import { bigint, texts, revisionOf } from "../../sql/SharedSql.ts"
 import { refine } from "../../sql/SqlFailure.ts"
-import { revisionOf } from "../../sql/LockAccount.ts"
-import { traced } from "../../telemetry/Traced.ts"
-import type { Undoable } from "../operations/Undo.ts"
+import { traced } from "../../telemetry/Telemetry.ts"
+import type { Undoable } from "../operations/Restore.ts"
 import { WorkRow } from "./Workspace.ts"
 
 /** A write to take back: of its rows, those in these tables; null for all. */

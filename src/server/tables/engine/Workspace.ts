@@ -1,7 +1,7 @@
 import { hasConditions, matchesSystemFields, meetsConditions, type Filter } from "../../../domain/Query.ts"
 import { isKeyCondition } from "../../../domain/query/Conditions.ts"
 import { Look } from "../../../domain/query/Look.ts"
-import { keysByField, keysMatch } from "../../../domain/keys/RowKeys.ts"
+import { keysByField, keysMatch } from "../../../domain/keys/SortKey.ts"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
 import type { ChangeOperation } from "../../../domain/Change.ts"
 import type { Row } from "../../../domain/Row.ts"

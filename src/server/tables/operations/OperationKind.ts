@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import type { RowKeys } from "../../../domain/keys/RowKeys.ts"
+import type { RowKeys } from "../../../domain/keys/SortKey.ts"
 import { admits, type Guard } from "../../../domain/Guard.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
 import {
@@ -19,12 +19,11 @@ import { parseMatching, type Filter, type Matching } from "../../../domain/Query
 import { rowText, type Row } from "../../../domain/Row.ts"
 import type { RowSize } from "../../../domain/RowInput.ts"
 import type { Turns } from "../../../domain/Turns.ts"
-import type { DeletedRow } from "../engine/FindDeleted.ts"
-import type { IdOwner } from "../engine/FindHistory.ts"
+import type { DeletedRow, IdOwner } from "../engine/FindHistory.ts"
 import type { WantedUndo } from "../engine/FindUndoable.ts"
 import type { Workspace, WorkRow } from "../engine/Workspace.ts"
 import type { Forecast } from "../engine/WriteRoom.ts"
-import type { Undoable } from "./Undo.ts"
+import type { Undoable } from "./Restore.ts"
 
 /** The version that a restore names, and the row's latest numbers. */
 export interface Restorable {

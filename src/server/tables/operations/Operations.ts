@@ -1,15 +1,11 @@
-import type { RowKeys } from "../../../domain/keys/RowKeys.ts"
+import type { RowKeys } from "../../../domain/keys/SortKey.ts"
 import { isRowId } from "../../../domain/Row.ts"
-import { add } from "./Add.ts"
+import { add, save, upsert } from "./Add.ts"
 import { deleteRows } from "./DeleteRows.ts"
 import { importRows } from "./ImportRows.ts"
 import type { CommonFailure, OperationKind, Selector } from "./OperationKind.ts"
-import { restoreVersion } from "./RestoreVersion.ts"
-import { save } from "./Save.ts"
-import { undo } from "./Undo.ts"
-import { updateRow } from "./UpdateRow.ts"
-import { updateWhere } from "./UpdateWhere.ts"
-import { upsert } from "./Upsert.ts"
+import { restoreVersion, undo } from "./Restore.ts"
+import { updateRow, updateWhere } from "./Update.ts"
 
 /** Every kind of write, by its name in requests, histories and idempotency scopes. */
 const kinds = {

@@ -1,8 +1,7 @@
 import type { Fiber } from "effect"
 import type { AccountId } from "../../../../domain/Account.ts"
-import type { TableChange } from "./CachedTable.ts"
-import { CachedTable } from "./CachedTable.ts"
-import { mapBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
+import { type TableChange, CachedTable } from "./CachedTable.ts"
+import { mapBytes, objectBytes, ownText, textBytes } from "./Column.ts"
 
 /** A table that is being loaded, and the commits that landed meanwhile. */
 export interface Loading {

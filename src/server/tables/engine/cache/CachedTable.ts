@@ -4,10 +4,9 @@ import { JsonText } from "../../../../domain/json/JsonText.ts"
 import type { Row } from "../../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../../domain/Turns.ts"
 import { fieldsIn, Summary, type Summing } from "../../../../domain/query/Summary.ts"
-import { fieldsOf, type TableFields } from "../../../../domain/query/TableFields.ts"
-import { ValuePlaces } from "./ValuePlaces.ts"
+import { fieldsOf, type TableFields } from "../../../../domain/query/Fields.ts"
+import { ValuePlaces, arrayBytes, mapBytes, numberBytes, objectBytes, ownText, textBytes } from "./Column.ts"
 import { FieldKeys } from "./FieldKeys.ts"
-import { arrayBytes, mapBytes, numberBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
 import type { WorkRow } from "../Workspace.ts"
 
 /** A live row, with what writes need of it. */

@@ -4,8 +4,7 @@ import { isKeyCondition } from "../../../../domain/query/Conditions.ts"
 import { Look } from "../../../../domain/query/Look.ts"
 import { systemFields, type Row } from "../../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../../domain/Turns.ts"
-import { Columns, type Column } from "./Column.ts"
-import { arrayBytes, mapBytes, objectBytes, ownText, textBytes } from "./HeapBytes.ts"
+import { Columns, type Column, arrayBytes, mapBytes, objectBytes, ownText, textBytes } from "./Column.ts"
 import { learnKey, matcherOf, missing } from "./Matcher.ts"
 
 interface Order {

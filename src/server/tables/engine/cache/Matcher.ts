@@ -4,8 +4,7 @@ import { keyMeets, type Condition, type KeyCondition } from "../../../../domain/
 import { Look, occurs } from "../../../../domain/query/Look.ts"
 import { systemFields, type Row } from "../../../../domain/Row.ts"
 import type { Pace } from "../../../../domain/Turns.ts"
-import type { Column, Columns } from "./Column.ts"
-import { ownText } from "./HeapBytes.ts"
+import { type Column, type Columns, ownText } from "./Column.ts"
 
 /** The key of a field that the row does not have. */
 export const missing = ""

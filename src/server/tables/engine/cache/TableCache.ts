@@ -10,7 +10,7 @@ import { CacheEntries, type Entry, type Loading } from "./CacheEntries.ts"
 import { JsonText } from "../../../../domain/json/JsonText.ts"
 import { refine } from "../../../sql/SqlFailure.ts"
 import { inTurns } from "../../../../domain/Turns.ts"
-import { traced } from "../../../telemetry/Traced.ts"
+import { traced } from "../../../telemetry/Telemetry.ts"
 
 const mib = 1_048_576
 
