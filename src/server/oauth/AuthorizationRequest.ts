@@ -1,10 +1,10 @@
 import { Data, Effect } from "effect"
 import { Settings } from "../config/Settings.ts"
 import { traced } from "../telemetry/Telemetry.ts"
-import { isChallenge } from "./AuthorizationCodeGrant.ts"
 import type { Client } from "./ClientDocuments.ts"
 import { Clients } from "./Clients.ts"
 import { registeredRedirect } from "./ClientMetadata.ts"
+import { maxParameters } from "./OAuthProblem.ts"
 import { grantedScope, isOurResource } from "./ServerMetadata.ts"
 
 /** A checked request to `/authorize` (RFC 6749 section 4.1.1). */
@@ -32,64 +32,48 @@ export class PageRefusal extends Data.TaggedError("PageRefusal")<{ readonly deta
 export class RedirectRefusal extends Data.TaggedError("RedirectRefusal")<{
   readonly redirectUri: string
   readonly state: string | undefined
-  readonly error: "invalid_request" | "invalid_target" | "unsupported_response_type" | "consent_required"
-  readonly description: string
+  readonly code: "invalid_request" | "invalid_target" | "unsupported_response_type" | "consent_required"
+  readonly detail: string
 }> {
   readonly status = 400
-  get code(): string {
-    return this.error
-  }
 }
 
-interface Fault {
-  readonly error: RedirectRefusal["error"]
-  readonly description: string
-}
+type Fault = Pick<RedirectRefusal, "code" | "detail">
 
-type Check = (query: URLSearchParams, baseUrl: string) => Fault | undefined
+const invalid = (detail: string): Fault => ({ code: "invalid_request", detail })
 
-const invalid = (description: string): Fault => ({ error: "invalid_request", description })
+const single = [
+  "client_id",
+  "redirect_uri",
+  "response_type",
+  "response_mode",
+  "state",
+  "scope",
+  "prompt",
+  "code_challenge",
+  "code_challenge_method"
+]
 
-const single = ["client_id", "redirect_uri", "response_type", "response_mode", "state", "scope", "prompt"]
-
-const hasNoRepeats: Check = (query) => {
-  const name = [...single, "code_challenge", "code_challenge_method"].find((name) => query.getAll(name).length > 1)
-  return name === undefined ? undefined : invalid(`${name} must be sent only once.`)
-}
-
-const asksForCode: Check = (query) => {
+/** What is wrong with a request whose client can be answered, or undefined. */
+const faultOf = (query: URLSearchParams, baseUrl: string): Fault | undefined => {
+  const repeated = single.find((name) => query.getAll(name).length > 1)
+  if (repeated !== undefined) return invalid(`${repeated} must be sent only once.`)
   const type = query.get("response_type")
   if (type === null) return invalid("response_type is missing. It must be code.")
-  return type === "code"
-    ? undefined
-    : { error: "unsupported_response_type", description: "response_type must be code." }
-}
-
-const wantsQuery: Check = (query) =>
-  (query.get("response_mode") ?? "query") === "query" ? undefined : invalid("response_mode must be query.")
-
-const hasChallenge: Check = (query) => {
+  if (type !== "code") return { code: "unsupported_response_type", detail: "response_type must be code." }
+  if ((query.get("response_mode") ?? "query") !== "query") return invalid("response_mode must be query.")
   const challenge = query.get("code_challenge")
   if (challenge === null) return invalid("code_challenge is missing. PKCE is required.")
   if (query.get("code_challenge_method") !== "S256") return invalid("code_challenge_method must be S256.")
-  return isChallenge(challenge) ? undefined : invalid("code_challenge must be 43 characters of base64url.")
+  // 32 bytes (RFC 7636 section 4.2).
+  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) return invalid("code_challenge must be 43 characters of base64url.")
+  if (!query.getAll("resource").every((resource) => isOurResource(baseUrl, resource))) {
+    return { code: "invalid_target", detail: `resource must be ${baseUrl}/mcp.` }
+  }
+  // A person has to approve every connection, so a page is always shown.
+  if (!(query.get("prompt") ?? "").split(" ").includes("none")) return undefined
+  return { code: "consent_required", detail: "prompt=none is not supported: a person has to approve the connection." }
 }
-
-const hasResource: Check = (query, baseUrl) =>
-  query.getAll("resource").every((resource) => isOurResource(baseUrl, resource))
-    ? undefined
-    : { error: "invalid_target", description: `resource must be ${baseUrl}/mcp.` }
-
-/** A person has to approve every connection, so a page is always shown. */
-const mayPrompt: Check = (query) =>
-  (query.get("prompt") ?? "").split(" ").includes("none")
-    ? {
-        error: "consent_required",
-        description: "prompt=none is not supported: a person has to approve the connection."
-      }
-    : undefined
-
-const checks: ReadonlyArray<Check> = [hasNoRepeats, asksForCode, wantsQuery, hasChallenge, hasResource, mayPrompt]
 
 /** The client, and where it can be answered. Until both are known, nothing is sent to it. */
 const recipient = Effect.fnUntraced(function* (query: URLSearchParams, ip: string) {
@@ -120,10 +104,8 @@ export const checkAuthorization = traced("checkAuthorization")(function* (text: 
   }
   const { client, given, redirectUri } = yield* recipient(query, ip)
   const state = stateOf(text)
-  for (const check of checks) {
-    const fault = check(query, baseUrl)
-    if (fault !== undefined) return yield* new RedirectRefusal({ redirectUri, state, ...fault })
-  }
+  const fault = faultOf(query, baseUrl)
+  if (fault !== undefined) return yield* new RedirectRefusal({ redirectUri, state, ...fault })
   const request: AuthorizationRequest = {
     query: writeQuery(query, state),
     client,
@@ -143,14 +125,8 @@ export const answerTo = (
   state: string | undefined
 ): string => `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${writeQuery(new URLSearchParams(answer), state)}`
 
-/** The maximum number of parameters of an OAuth request. Clients send about ten. */
-export const maxParameters = 20
-
 /** Parameters that are lists of values separated by blanks, and cannot contain a plus. */
 const lists = new Set(["scope", "prompt"])
-
-/** Whether a query has more than {@link maxParameters}, counting empty ones. */
-const isTooMany = (text: string): boolean => text.split("&", maxParameters + 1).length > maxParameters
 
 /**
  * The parameters of a query; undefined if there are more than {@link maxParameters}. In form encoding a plus is a blank
@@ -158,7 +134,8 @@ const isTooMany = (text: string): boolean => text.split("&", maxParameters + 1).
  * texts without blanks, such as URLs, except `state`: see {@link stateOf}.
  */
 const readQuery = (query: string): URLSearchParams | undefined => {
-  if (isTooMany(query)) return undefined
+  // Empty ones count, too.
+  if (query.split("&", maxParameters + 1).length > maxParameters) return undefined
   const read = [...new URLSearchParams(query.replaceAll("+", "%2B"))]
   return new URLSearchParams(read.map(([name, value]) => [name, lists.has(name) ? value.replaceAll("+", " ") : value]))
 }

@@ -1,5 +1,6 @@
 import { Predicate, Result } from "effect"
 import { shorten } from "../../domain/json/JsonIssue.ts"
+import { oauthProblem, type OAuthProblem } from "./OAuthProblem.ts"
 
 /** In characters: the maximum length of a redirect URI or a client's URL. */
 export const maxUriLength = 2000
@@ -83,12 +84,6 @@ export const redirectFault = (uri: string): string | undefined => {
   return URL.canParse(uri) ? undefined : "is not a valid URI"
 }
 
-/** Why a client cannot be registered, with the error code of RFC 7591 section 3.2.2. */
-export interface MetadataFault {
-  readonly error: "invalid_redirect_uri" | "invalid_client_metadata"
-  readonly detail: string
-}
-
 /** The metadata that a client is registered with: what it sent, with the values that apply here. */
 export interface ClientMetadata {
   readonly redirect_uris: ReadonlyArray<string>
@@ -118,7 +113,7 @@ const issued = new Set([
   "registration_client_uri"
 ])
 
-const refuse = (error: MetadataFault["error"], detail: string) => Result.fail<MetadataFault>({ error, detail })
+const refuse = (detail: string) => Result.fail(oauthProblem("invalid_client_metadata", detail))
 
 /** A client's redirect URIs, or why they cannot be registered. */
 export const readRedirects = (value: unknown): Result.Result<ReadonlyArray<string>, string> => {
@@ -137,9 +132,9 @@ const isTexts = (value: unknown): value is ReadonlyArray<string> =>
   Array.isArray(value) && value.every(Predicate.isString)
 
 /** Checks the metadata of a registration (RFC 7591 section 2). A member that is null counts as absent. */
-export const readMetadata = (given: unknown): Result.Result<ClientMetadata, MetadataFault> => {
+export const readMetadata = (given: unknown): Result.Result<ClientMetadata, OAuthProblem> => {
   if (!Predicate.isObject(given) || Array.isArray(given)) {
-    return refuse("invalid_client_metadata", "The body must be a JSON object.")
+    return refuse("The body must be a JSON object.")
   }
   const members = Object.entries(given).filter(([name, value]) => value !== null && !issued.has(name))
   const {
@@ -153,20 +148,21 @@ export const readMetadata = (given: unknown): Result.Result<ClientMetadata, Meta
 
   const redirects = readRedirects(redirect_uris)
   if (Result.isFailure(redirects)) {
-    return refuse("invalid_redirect_uri", `redirect_uris cannot be registered: ${redirects.failure}.`)
+    const detail = `redirect_uris cannot be registered: ${redirects.failure}.`
+    return Result.fail(oauthProblem("invalid_redirect_uri", detail))
   }
   const method = authMethods.find((known) => known === token_endpoint_auth_method)
   if (method === undefined) {
-    return refuse("invalid_client_metadata", `token_endpoint_auth_method must be one of ${authMethods.join(", ")}.`)
+    return refuse(`token_endpoint_auth_method must be one of ${authMethods.join(", ")}.`)
   }
   if (!isTexts(grant_types) || !grant_types.includes("authorization_code")) {
-    return refuse("invalid_client_metadata", "grant_types must be an array that contains authorization_code.")
+    return refuse("grant_types must be an array that contains authorization_code.")
   }
   if (!isTexts(response_types) || !response_types.includes("code")) {
-    return refuse("invalid_client_metadata", "response_types must be an array that contains code.")
+    return refuse("response_types must be an array that contains code.")
   }
   if (client_name !== undefined && !Predicate.isString(client_name)) {
-    return refuse("invalid_client_metadata", "client_name must be a string.")
+    return refuse("client_name must be a string.")
   }
   return Result.succeed({
     ...(client_name === undefined ? {} : { client_name }),

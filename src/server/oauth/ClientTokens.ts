@@ -1,140 +1,200 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import { createHash, timingSafeEqual } from "node:crypto"
 import { accessTokenPrefix, accountOfToken, refreshTokenPrefix, type AccountId } from "../../domain/Account.ts"
-import { Settings } from "../config/Settings.ts"
+import { Unavailable } from "../../domain/Problem.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
-import { LastUses } from "../keys/LastUses.ts"
-import { makePrune, lockPatience } from "../sql/SharedSql.ts"
-import { transact, refine } from "../sql/SqlFailure.ts"
 import { Tokens } from "../accounts/Tokens.ts"
-import { makeAuthorizationCodeGrant } from "./AuthorizationCodeGrant.ts"
-import { Codes } from "./Codes.ts"
-import { Grants } from "./Grants.ts"
-import { makeRefreshTokenGrant } from "./RefreshTokenGrant.ts"
-import { makeTurns } from "./TokenResponse.ts"
+import { makeRoom } from "../capacity/Room.ts"
+import { Settings } from "../config/Settings.ts"
+import { LastUses } from "../keys/LastUses.ts"
+import { transact } from "../sql/SqlFailure.ts"
 import { traced } from "../telemetry/Telemetry.ts"
+import { Clients } from "./Clients.ts"
+import { Codes, type FoundCode } from "./Codes.ts"
+import { Grants } from "./Grants.ts"
+import { oauthProblem, type OAuthProblem } from "./OAuthProblem.ts"
+import { isOurResource, isWider } from "./ServerMetadata.ts"
+import { type LockedToken, TokensRepo } from "./TokensRepo.ts"
 
-/** Two new tokens of a connection, by their hashes. */
-interface NewTokens {
-  readonly accountId: AccountId
-  readonly connectionId: string
-  readonly accessHash: Uint8Array
-  readonly refreshHash: Uint8Array
-  readonly generation: number
-}
-
-/** A token and its connection, which is locked until the transaction ends. */
-export interface LockedToken {
-  readonly kind: "access" | "refresh"
-  readonly connectionId: string
+/** The requests of an authenticated client. */
+interface CodeRequest {
   readonly clientId: string
-  readonly resource: string
-  readonly scope: string
-  readonly generation: number
-  /** The generation of the newest refresh token that was used. */
-  readonly currentGeneration: number
-  /** Another token of the current generation was used first, too long ago for a concurrent refresh. */
-  readonly isForked: boolean
-  /** The token or its connection has expired. */
-  readonly isExpired: boolean
+  readonly code: string
+  readonly verifier: string | undefined
+  readonly redirectUri: string | undefined
+  readonly resources: ReadonlyArray<string>
+}
+interface RefreshRequest {
+  readonly clientId: string
+  readonly refreshToken: string
+  readonly scope: string | undefined
+  readonly resources: ReadonlyArray<string>
 }
 
-/** How long programs that share a refresh token may each continue with the response they got. */
-const forkGrace = "10 minutes"
+/** Clients reconnect as new ones. Beyond this number, an account's least recently used connections end. */
+const maxConnections = 100
 
-/** The statements on `oauth_tokens`. */
-export class TokensRepo extends Context.Service<TokensRepo>()("agent-memory/server/oauth/ClientTokens/TokensRepo", {
-  make: Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const { accessTokenHours } = (yield* Settings).limits
+/** A program needs few, and many programs may share a connection. Every issued token is stored, so there is a limit. */
+const refreshesPerHour = 120
 
-    const insert = traced("TokensRepo.insert")(function* (tokens: NewTokens) {
-      yield* sql`
-        INSERT INTO oauth_tokens (account_id, token_hash, connection_id, kind, generation, expires_at)
-        SELECT ${tokens.accountId}, token.hash, ${tokens.connectionId}, token.kind, ${tokens.generation}::integer,
-          clock.now + token.life
-        FROM (VALUES
-          (${tokens.accessHash}::bytea, 'access', make_interval(hours => ${accessTokenHours}::integer)),
-          (${tokens.refreshHash}::bytea, 'refresh', interval '90 days')
-        ) AS token (hash, kind, life), (SELECT memory_now() AS now OFFSET 0) AS clock
-      `
-    }, refine)
+const unknownCode = () =>
+  oauthProblem("invalid_grant", "The code is unknown, expired, or already used. Start the sign-in again.")
+const unknownToken = () =>
+  oauthProblem("invalid_grant", "The refresh token is unknown, expired, or was replaced. Sign in again.")
 
-    /** Whether a token has this hash. Waits for no lock. */
-    const isKnown = traced("TokensRepo.isKnown")(function* (accountId: AccountId, hash: Uint8Array) {
-      const found = yield* sql`SELECT FROM oauth_tokens WHERE account_id = ${accountId} AND token_hash = ${hash}`
-      return found.length > 0
-    }, refine)
+const targetFault = ({ resources }: CodeRequest | RefreshRequest, baseUrl: string): OAuthProblem | undefined =>
+  resources.every((resource) => isOurResource(baseUrl, resource))
+    ? undefined
+    : oauthProblem("invalid_target", "resource must be the URL of this service's /mcp.")
 
-    const lock = traced("TokensRepo.lock")(function* (accountId: AccountId, hash: Uint8Array) {
-      const found = yield* sql<LockedToken>`
-        SELECT t.kind, c.connection_id AS "connectionId", c.client_id AS "clientId", c.resource, c.scope, t.generation,
-          c.generation AS "currentGeneration",
-          coalesce(
-            c.refreshed_with <> t.token_hash AND c.refreshed_at <= memory_now() - ${forkGrace}::interval, false
-          ) AS "isForked",
-          least(t.expires_at, c.expires_at) <= memory_now() AS "isExpired"
-        FROM (SELECT set_config('lock_timeout', ${lockPatience}, true)) AS patience, oauth_tokens t
-        JOIN connections c ON c.account_id = ${accountId} AND c.connection_id = t.connection_id
-        WHERE t.account_id = ${accountId} AND t.token_hash = ${hash}
-        FOR UPDATE OF c
-      `
-      return Option.fromUndefinedOr(found[0])
-    }, refine)
+/** Whether the challenge was made from the verifier (RFC 7636 section 4.6). */
+const isChallengeOf = (challenge: string, verifier: string): boolean => {
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false
+  const made = createHash("sha256").update(verifier).digest()
+  const given = Buffer.from(challenge, "base64url")
+  return given.length === made.length && timingSafeEqual(given, made)
+}
 
-    const remove = traced("TokensRepo.remove")(function* (accountId: AccountId, hash: Uint8Array) {
-      yield* sql`DELETE FROM oauth_tokens WHERE account_id = ${accountId} AND token_hash = ${hash}`
-    }, refine)
+const codeFault = (code: FoundCode, request: CodeRequest, baseUrl: string): OAuthProblem | undefined => {
+  const { clientId, redirectUri, verifier } = request
+  if (code.clientId !== clientId || code.isExpired) return unknownCode()
+  // OAuth 2.1 no longer has `redirect_uri` here. If a client sends it, it must be the one of the authorization request.
+  if (redirectUri !== undefined && redirectUri !== code.redirectUri) {
+    return oauthProblem("invalid_grant", "redirect_uri differs from the one in the authorization request.")
+  }
+  if (verifier === undefined) return oauthProblem("invalid_request", "code_verifier is missing.")
+  if (isChallengeOf(code.codeChallenge, verifier)) return targetFault(request, baseUrl)
+  return oauthProblem("invalid_grant", "code_verifier does not match the code_challenge of the authorization request.")
+}
 
-    const prune = makePrune(sql, "ClientTokens", {
-      table: "oauth_tokens",
-      key: "account_id, token_hash",
-      due: sql`expires_at <= (SELECT memory_now())`,
-      oldest: "expires_at"
-    })
-
-    return { insert, isKnown, lock, remove, prune, accessTokenSeconds: accessTokenHours * 3600 }
-  })
-}) {
-  static readonly layer = Layer.effect(this, this.make)
+const refreshFault = (token: LockedToken, request: RefreshRequest, baseUrl: string): OAuthProblem | undefined => {
+  const { clientId, scope } = request
+  if (token.kind !== "refresh" || token.clientId !== clientId || token.isExpired) return unknownToken()
+  if (scope === undefined || !isWider(token.scope, scope)) return targetFault(request, baseUrl)
+  return oauthProblem("invalid_scope", "scope is wider than the granted scope.")
 }
 
 /** The tokens of clients: an access token lives `ACCESS_TOKEN_HOURS`, a refresh token 90 days. Only their SHA-256 is stored. */
 export class ClientTokens extends Context.Service<ClientTokens>()("agent-memory/server/oauth/ClientTokens", {
   make: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const codes = yield* Codes
     const grants = yield* Grants
     const repo = yield* TokensRepo
     const tokens = yield* Tokens
+    const clients = yield* Clients
+    const notices = yield* Notices
+    const lastUses = yield* LastUses
+    const throttle = yield* SignInThrottle
+    const { baseUrl } = yield* Settings
+
+    // In the database the exchanges of an account would wait for each other's locks, each holding a connection that others
+    // need. Only senders of a known code or token take a turn, because an account's id is not secret.
+    const turns = makeRoom({ total: 8, perAccount: 1, patience: "2 seconds" })
+    const inTurn = <A, E, R>(accountId: AccountId, exchange: Effect.Effect<A, E, R>) =>
+      Effect.scoped(Effect.andThen(turns.take(accountId, 1), exchange)).pipe(
+        Effect.catchTag("Busy", () =>
+          Effect.fail(new Unavailable({ detail: "Too many concurrent token requests for this account." }))
+        )
+      )
+
+    /** Creates the next two tokens of a connection, in the response of RFC 6749 section 5.1, which alone shows them. */
+    const issue = Effect.fnUntraced(function* (
+      accountId: AccountId,
+      connection: { readonly connectionId: string; readonly generation: number; readonly scope: string }
+    ) {
+      const { connectionId, generation, scope } = connection
+      const access_token = yield* tokens.make(accountId, accessTokenPrefix)
+      const refresh_token = yield* tokens.make(accountId, refreshTokenPrefix)
+      const [accessHash, refreshHash] = [yield* tokens.hash(access_token), yield* tokens.hash(refresh_token)]
+      yield* repo.insert({ accountId, connectionId, generation, accessHash, refreshHash })
+      return { access_token, token_type: "Bearer", expires_in: repo.accessTokenSeconds, refresh_token, scope }
+    })
+
+    // A refusal is returned, not raised: a failure would roll back the revocation.
+    const spendCode = Effect.fnUntraced(function* (accountId: AccountId, hash: Uint8Array, request: CodeRequest) {
+      const code = Option.getOrUndefined(yield* codes.lock(accountId, hash))
+      if (code === undefined) return Result.fail(unknownCode())
+      if (code.isSpent) {
+        yield* grants.revoke(accountId, code.connectionId)
+        return Result.fail(unknownCode())
+      }
+      const fault = codeFault(code, request, baseUrl)
+      if (fault !== undefined) return Result.fail(fault)
+      yield* codes.spend(accountId, hash)
+      yield* grants.insert(code)
+      yield* grants.keepNewest(accountId, maxConnections)
+      yield* clients.keep(code.clientId)
+      return Result.succeed({ code, response: yield* issue(accountId, { ...code, generation: 0 }) })
+    }, transact(sql))
+
+    /**
+     * Exchanges a code for the first tokens of a new connection (RFC 6749 section 4.1.3, RFC 7636). A code works once. A second
+     * use ends the connection that the first one created, because one of the two senders stole the code.
+     */
+    const exchangeCode = traced("ClientTokens.exchangeCode")(function* (request: CodeRequest) {
+      const accountId = Option.getOrUndefined(accountOfToken(request.code))
+      if (accountId === undefined) return yield* unknownCode()
+      const hash = yield* tokens.hash(request.code)
+      if (!(yield* codes.isKnown(accountId, hash))) return yield* unknownCode()
+      // The least recently used connections may end, so pending uses are written first.
+      const exchanging = Effect.andThen(lastUses.write, spendCode(accountId, hash, request))
+      const { code, response } = yield* Effect.fromResult(yield* inTurn(accountId, exchanging))
+      yield* notices.appAdded(accountId, code.clientName)
+      return response
+    })
+
+    // A refusal is returned here, too.
+    const replaceToken = Effect.fnUntraced(function* (accountId: AccountId, hash: Uint8Array, request: RefreshRequest) {
+      const token = Option.getOrUndefined(yield* repo.lock(accountId, hash))
+      if (token === undefined) return Result.fail(unknownToken())
+      const fault = refreshFault(token, request, baseUrl)
+      if (fault !== undefined) return Result.fail(fault)
+      const { connectionId, generation } = token
+      if (generation < token.currentGeneration || (generation === token.currentGeneration && token.isForked)) {
+        yield* grants.revoke(accountId, connectionId)
+        return Result.fail(unknownToken())
+      }
+      yield* throttle.spend([{ bucket: `refresh:connection:${connectionId}`, perHour: refreshesPerHour }])
+      yield* grants.advance(accountId, connectionId, { generation, hash })
+      yield* clients.keep(token.clientId)
+      const scope = request.scope ?? token.scope
+      return Result.succeed(yield* issue(accountId, { connectionId, generation: generation + 1, scope }))
+    }, transact(sql))
+
+    /**
+     * Exchanges a refresh token for the next two tokens (RFC 6749 section 6). A token stays valid until one that replaced it
+     * is used, because responses get lost and programs that share a token refresh at the same time. Each program can continue
+     * with its own response for as long as they refresh at about the same time. Any later use of a replaced token ends the
+     * connection, because the token may have been stolen.
+     */
+    const refresh = traced("ClientTokens.refresh")(function* (request: RefreshRequest) {
+      const accountId = Option.getOrUndefined(accountOfToken(request.refreshToken, refreshTokenPrefix))
+      if (accountId === undefined) return yield* unknownToken()
+      const hash = yield* tokens.hash(request.refreshToken)
+      if (!(yield* repo.isKnown(accountId, hash))) return yield* unknownToken()
+      return yield* Effect.fromResult(yield* inTurn(accountId, replaceToken(accountId, hash, request)))
+    })
 
     /**
      * Revokes a token (RFC 7009), and with a refresh token its whole connection. Another client's token is treated like an
      * unknown one.
      */
-    const revoke = traced("ClientTokens.revoke")(function* (input: {
-      readonly clientId: string
-      readonly token: string
-    }) {
-      const accountId = Option.orElse(accountOfToken(input.token, accessTokenPrefix), () =>
-        accountOfToken(input.token, refreshTokenPrefix)
+    const revoke = traced("ClientTokens.revoke")(function* (clientId: string, token: string) {
+      const accountId = Option.getOrUndefined(
+        Option.orElse(accountOfToken(token, accessTokenPrefix), () => accountOfToken(token, refreshTokenPrefix))
       )
-      if (Option.isNone(accountId)) return
-      const hash = yield* tokens.hash(input.token)
-      const found = yield* repo.lock(accountId.value, hash)
-      if (Option.isNone(found) || found.value.clientId !== input.clientId) return
-      if (found.value.kind === "access") yield* repo.remove(accountId.value, hash)
-      else yield* grants.revoke(accountId.value, found.value.connectionId)
+      if (accountId === undefined) return
+      const hash = yield* tokens.hash(token)
+      const found = Option.getOrUndefined(yield* repo.lock(accountId, hash))
+      if (found?.clientId !== clientId) return
+      if (found.kind === "access") yield* repo.remove(accountId, hash)
+      else yield* grants.revoke(accountId, found.connectionId)
     }, transact(sql))
 
-    const inTurn = makeTurns()
-
-    return {
-      exchangeCode: yield* makeAuthorizationCodeGrant(inTurn),
-      refresh: yield* makeRefreshTokenGrant(inTurn),
-      revoke,
-      prune: repo.prune
-    }
+    return { exchangeCode, refresh, revoke, prune: repo.prune }
   })
 }) {
   static readonly layer = Layer.effect(this, this.make).pipe(

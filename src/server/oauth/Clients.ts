@@ -1,20 +1,15 @@
 import { timingSafeEqual } from "node:crypto"
-import { Context, Data, Effect, Layer, Option, Result } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
 import { Settings } from "../config/Settings.ts"
 import { Tokens } from "../accounts/Tokens.ts"
 import { ClientDocuments, documentIdFault, isDocumentId, ClientUnknown } from "./ClientDocuments.ts"
-import { type ClientMetadata, type MetadataFault, readMetadata, redirectFault, shownName } from "./ClientMetadata.ts"
+import { type ClientMetadata, readMetadata, redirectFault, shownName } from "./ClientMetadata.ts"
+import { oauthProblem } from "./OAuthProblem.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 import { SqlClient } from "effect/sql"
 import { makePrune } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
-
-/** A client cannot be registered with its metadata. */
-export class RegistrationRefused extends Data.TaggedError("RegistrationRefused")<MetadataFault> {}
-
-/** A client could not be authenticated. */
-export class ClientRefused extends Data.TaggedError("ClientRefused")<{ readonly detail: string }> {}
 
 const unknown = "This client is not registered here, or its registration expired. Register it again."
 const documentsOff = "This service does not accept URLs as client ids. Register the client instead."
@@ -94,10 +89,8 @@ export class Clients extends Context.Service<Clients>()("agent-memory/server/oau
 
     /** Registers a client (RFC 7591), within the limit per client IP. Only this response has the secret. */
     const register = traced("Clients.register")(function* (given: unknown, ip: string) {
-      const read = readMetadata(given)
-      if (Result.isFailure(read)) return yield* new RegistrationRefused(read.failure)
+      const metadata = yield* Effect.fromResult(readMetadata(given))
       yield* throttle.spend([{ bucket: `register:ip:${ip}`, perHour: limits.registrationsPerIpPerHour }])
-      const metadata = read.success
       const id = yield* tokens.secret
       const secret = metadata.token_endpoint_auth_method === "none" ? undefined : yield* tokens.secret
       const secretHash = secret === undefined ? null : yield* tokens.hash(secret)
@@ -123,12 +116,15 @@ export class Clients extends Context.Service<Clients>()("agent-memory/server/oau
       return { id: clientId, name, redirectUris, isDocument: false }
     })
 
-    /** Checks a client's secret, or that it has none. Documents are not fetched: PKCE authenticates their clients. */
+    /**
+     * Checks a client's secret, or that it has none. Documents are not fetched: PKCE authenticates their clients. The response
+     * to an unknown client is 401, after which clients register again.
+     */
     const authenticate = traced("Clients.authenticate")(function* (given: {
       readonly clientId: string
       readonly secret: string | undefined
     }) {
-      const refuse = (detail: string) => new ClientRefused({ detail })
+      const refuse = (detail: string) => oauthProblem("invalid_client", detail)
       // Some clients without a secret send an empty one.
       const secret = given.secret === "" ? undefined : given.secret
       const unexpected = () => refuse("This client has no secret. Send none.")

@@ -13,7 +13,7 @@ import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
 import { readText } from "../doors/Bodies.ts"
 import { clientOf } from "../doors/CurrentRequest.ts"
 import { Clients } from "./Clients.ts"
-import { oauthJson, OAuthProblem, oauthRenderer, invalidRequest, readOAuthForm } from "./OAuthProblem.ts"
+import { oauthJson, oauthProblem, oauthRenderer, readOAuthForm } from "./OAuthProblem.ts"
 import { ClientTokens } from "./ClientTokens.ts"
 
 /** The metadata with which a client can connect knowing only the URL of `/mcp`. */
@@ -51,9 +51,6 @@ export const MetadataRoutes = Layer.effectDiscard(
   })
 )
 
-const refuse = (error: OAuthProblem["error"], description: string) =>
-  Effect.fail(new OAuthProblem({ status: 400, error, description }))
-
 /** `POST /register`: dynamic client registration (RFC 7591). Anyone can register; a registration alone gives no access. */
 export const RegisterRoute = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -67,24 +64,12 @@ export const RegisterRoute = Layer.effectDiscard(
       *handle(request) {
         const text = yield* readText(request, settings.limits.authRequestBytes)
         const { issue, value } = parseEnvelope(text, { kind: "plain" })
-        if (issue !== undefined) return yield* refuse("invalid_client_metadata", issue.message)
-        const registration = yield* Effect.catchTag(
-          clients.register(value, clientOf(request, settings)),
-          "RegistrationRefused",
-          ({ detail, error }) => refuse(error, detail)
-        )
-        return oauthJson(registration, 201)
+        if (issue !== undefined) return yield* oauthProblem("invalid_client_metadata", issue.message)
+        return oauthJson(yield* clients.register(value, clientOf(request, settings)), 201)
       }
     })
   })
 )
-
-interface Credentials {
-  readonly clientId: string
-  readonly secret: string | undefined
-}
-
-const invalidClient = (description: string) => new OAuthProblem({ status: 401, error: "invalid_client", description })
 
 const decoded = (text: string): string | undefined => {
   try {
@@ -95,66 +80,49 @@ const decoded = (text: string): string | undefined => {
 }
 
 /** Id and secret are form-encoded before they are joined (RFC 6749 section 2.3.1). */
-const basicCredentials = (header: string): Credentials | undefined => {
+const basicCredentials = (header: string) => {
   const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1]
   if (encoded === undefined) return undefined
   const [id = "", ...rest] = Buffer.from(encoded, "base64").toString("utf8").split(":")
   const [clientId, secret] = [decoded(id), decoded(rest.join(":"))]
-  return clientId === undefined || secret === undefined ? undefined : { clientId, secret: secret || undefined }
+  return clientId === undefined || secret === undefined ? undefined : { clientId, secret }
 }
 
-const present = (form: URLSearchParams, name: string): string | undefined => form.get(name) || undefined
-
-const credentialsOf = Effect.fnUntraced(function* (
-  request: HttpServerRequest.HttpServerRequest,
-  form: URLSearchParams
-): Effect.fn.Return<Credentials, OAuthProblem> {
-  const header = request.headers["authorization"]
-  const [clientId, secret] = [present(form, "client_id"), present(form, "client_secret")]
-  if (header === undefined) {
-    if (clientId === undefined) return yield* invalidClient("client_id is missing.")
-    return { clientId, secret }
-  }
-  const basic = basicCredentials(header)
-  if (basic === undefined)
-    return yield* invalidClient("The Authorization header must use Basic, with the client's id and secret.")
-  if (secret !== undefined)
-    return yield* invalidRequest("The client must authenticate once: in the header or in the form.")
-  if (clientId !== undefined && clientId !== basic.clientId) {
-    return yield* invalidRequest("client_id differs from the one in the Authorization header.")
-  }
-  return basic
-})
-
-/**
- * The client that sent a form: by Basic authentication, by the form's fields, or for public clients by the id alone. The
- * response to an unknown client is 401, after which clients register again.
- */
-export const authenticateClient = Effect.fnUntraced(function* (
-  request: HttpServerRequest.HttpServerRequest,
-  form: URLSearchParams
-) {
-  const clients = yield* Clients
-  const credentials = yield* credentialsOf(request, form)
-  yield* clients
-    .authenticate(credentials)
-    .pipe(Effect.catchTag("ClientRefused", ({ detail }) => Effect.fail(invalidClient(detail))))
-  return credentials.clientId
-})
-
 /** An empty parameter counts as absent (RFC 6749 section 3.2). */
-const parameter = (form: URLSearchParams, name: string): string | null => form.get(name) || null
+const parameter = (form: URLSearchParams, name: string): string | undefined => form.get(name) || undefined
 
 const required = (form: URLSearchParams, name: string) => {
   const value = parameter(form, name)
-  return value === null ? Effect.fail(invalidRequest(`${name} is missing.`)) : Effect.succeed(value)
+  return value === undefined ? oauthProblem("invalid_request", `${name} is missing.`) : Effect.succeed(value)
 }
 
 const resourcesOf = (form: URLSearchParams) => form.getAll("resource").filter((resource) => resource !== "")
 
+/** Who sent a form: by Basic authentication, by the form's fields, or for public clients by the id alone. */
+const credentialsOf = Effect.fnUntraced(function* (header: string | undefined, form: URLSearchParams) {
+  const [clientId, secret] = [parameter(form, "client_id"), parameter(form, "client_secret")]
+  if (header === undefined) {
+    if (clientId === undefined) return yield* oauthProblem("invalid_client", "client_id is missing.")
+    return { clientId, secret }
+  }
+  const basic = basicCredentials(header)
+  if (basic === undefined) {
+    const detail = "The Authorization header must use Basic, with the client's id and secret."
+    return yield* oauthProblem("invalid_client", detail)
+  }
+  if (secret !== undefined) {
+    return yield* oauthProblem("invalid_request", "The client must authenticate once: in the header or in the form.")
+  }
+  if (clientId !== undefined && clientId !== basic.clientId) {
+    return yield* oauthProblem("invalid_request", "client_id differs from the one in the Authorization header.")
+  }
+  return basic
+})
+
 /** `POST /token` exchanges a code or a refresh token for tokens (RFC 6749), `POST /revoke` revokes tokens (RFC 7009). */
 export const TokenRoutes = Layer.effectDiscard(
   Effect.gen(function* () {
+    const clients = yield* Clients
     const tokens = yield* ClientTokens
 
     const exchange = Effect.fnUntraced(function* (form: URLSearchParams, clientId: string) {
@@ -174,18 +142,18 @@ export const TokenRoutes = Layer.effectDiscard(
             scope: parameter(form, "scope"),
             resources: resourcesOf(form)
           })
-        default:
-          return yield* new OAuthProblem({
-            status: 400,
-            error: "unsupported_grant_type",
-            description: "grant_type must be authorization_code or refresh_token."
-          })
+        default: {
+          const detail = "grant_type must be authorization_code or refresh_token."
+          return yield* oauthProblem("unsupported_grant_type", detail)
+        }
       }
     })
 
     const authenticated = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const form = yield* readOAuthForm(request)
-      return { form, clientId: yield* authenticateClient(request, form) }
+      const credentials = yield* credentialsOf(request.headers["authorization"], form)
+      yield* clients.authenticate(credentials)
+      return { form, clientId: credentials.clientId }
     })
 
     const render = oauthRenderer("invalid_request")
@@ -196,7 +164,7 @@ export const TokenRoutes = Layer.effectDiscard(
       render,
       *handle(request) {
         const { clientId, form } = yield* authenticated(request)
-        return oauthJson(yield* exchange(form, clientId), 200)
+        return oauthJson(yield* exchange(form, clientId))
       }
     })
 
@@ -206,7 +174,7 @@ export const TokenRoutes = Layer.effectDiscard(
       render,
       *handle(request) {
         const { clientId, form } = yield* authenticated(request)
-        yield* tokens.revoke({ clientId, token: yield* required(form, "token") })
+        yield* tokens.revoke(clientId, yield* required(form, "token"))
         return HttpServerResponse.empty({ status: 200 })
       }
     })

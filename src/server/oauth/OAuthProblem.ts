@@ -3,42 +3,32 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Settings } from "../config/Settings.ts"
 import { readForm } from "../doors/Bodies.ts"
 import type { Problem, Renderer } from "../doors/RenderProblem.ts"
-import { maxParameters } from "./AuthorizationRequest.ts"
 
-/** An error of an OAuth endpoint, as in RFC 6749 section 5.2. */
+/** The maximum number of parameters of an OAuth request. Clients send about ten. */
+export const maxParameters = 20
+
+type ErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "invalid_scope"
+  | "invalid_target"
+  | "unsupported_grant_type"
+  | "invalid_client_metadata"
+  | "invalid_redirect_uri"
+
+/** An error of an OAuth endpoint, as in RFC 6749 section 5.2 and RFC 7591 section 3.2.2. */
 export class OAuthProblem extends Data.TaggedError("OAuthProblem")<{
-  readonly status: 400 | 401
-  readonly error:
-    | "invalid_request"
-    | "invalid_client"
-    | "invalid_grant"
-    | "invalid_scope"
-    | "invalid_target"
-    | "unsupported_grant_type"
-    | "invalid_client_metadata"
-    | "invalid_redirect_uri"
-  readonly description: string
+  readonly code: ErrorCode
+  readonly detail: string
 }> {
-  get code(): string {
-    return this.error
-  }
-  get detail(): string {
-    return this.description
+  get status(): 400 | 401 {
+    return this.code === "invalid_client" ? 401 : 400
   }
 }
 
-export const invalidRequest = (description: string): OAuthProblem =>
-  new OAuthProblem({ status: 400, error: "invalid_request", description })
-
-export const invalidGrant = (description: string): OAuthProblem =>
-  new OAuthProblem({ status: 400, error: "invalid_grant", description })
-
-export const invalidTarget = (): OAuthProblem =>
-  new OAuthProblem({
-    status: 400,
-    error: "invalid_target",
-    description: "resource must be the URL of this service's /mcp."
-  })
+/** The problem with this error code and description. */
+export const oauthProblem = (code: ErrorCode, detail: string): OAuthProblem => new OAuthProblem({ code, detail })
 
 /** A JSON response of an OAuth endpoint. It may contain secrets, so no cache may store it (RFC 6749 section 5.1). */
 export const oauthJson = (body: unknown, status = 200): HttpServerResponse.HttpServerResponse =>
@@ -47,17 +37,14 @@ export const oauthJson = (body: unknown, status = 200): HttpServerResponse.HttpS
 // RFC 6749 allows no quotes, no backslashes and only ASCII in a description.
 const described = (text: string): string => text.replaceAll('"', "'").replaceAll(/[^ !#-[\]-~]/gu, "?")
 
-const errorOf = ({ status }: Problem, invalid: string): string =>
+const errorOf = ({ status }: Problem, invalid: ErrorCode): string =>
   status === 429 || status === 503 ? "temporarily_unavailable" : invalid
 
-/**
- * Renders errors in OAuth's format (RFC 6749 section 5.2, RFC 7591 section 3.2.2). `invalid` is the error code for a body that
- * cannot be read.
- */
+/** Renders errors in OAuth's format. `invalid` is the error code for a body that cannot be read. */
 export const oauthRenderer =
-  (invalid: OAuthProblem["error"]): Renderer<OAuthProblem | Problem> =>
+  (invalid: ErrorCode): Renderer<OAuthProblem | Problem> =>
   (failure, { request }) => {
-    const error = failure instanceof OAuthProblem ? failure.error : errorOf(failure, invalid)
+    const error = failure instanceof OAuthProblem ? failure.code : errorOf(failure, invalid)
     // OAuth has no error for an unsupported media type.
     const status = failure.status === 415 ? 400 : failure.status
     const response = oauthJson({ error, error_description: described(failure.detail ?? "") }, status)
@@ -67,17 +54,15 @@ export const oauthRenderer =
       : response
   }
 
-const repeated = (form: URLSearchParams): string | undefined => {
-  const seen = new Set<string>()
-  return [...form.keys()].find((name) => name !== "resource" && seen.size === seen.add(name).size)
-}
-
 /** Reads the form that a client posts. Only `resource` may be repeated (RFC 6749 section 3.2). */
 export const readOAuthForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const { limits } = yield* Settings
   const form = yield* readForm(request, limits.authRequestBytes)
-  if (form.size > maxParameters) return yield* invalidRequest(`The form may have at most ${maxParameters} parameters.`)
-  const twice = repeated(form)
-  if (twice !== undefined) return yield* invalidRequest(`${twice.slice(0, 100)} must be sent only once.`)
-  return form
+  if (form.size > maxParameters) {
+    return yield* oauthProblem("invalid_request", `The form may have at most ${maxParameters} parameters.`)
+  }
+  const names = [...form.keys()]
+  const twice = names.find((name, index) => name !== "resource" && names.indexOf(name) < index)
+  if (twice === undefined) return form
+  return yield* oauthProblem("invalid_request", `${twice.slice(0, 100)} must be sent only once.`)
 })

@@ -119,13 +119,13 @@ export const AuthorizeRoutes = Layer.effectDiscard(
     /** Refuses by a page, or by a redirect to the client, whose fault it is. */
     const render: Renderer<AuthorizeRefusal | RefusalPage | Problem> = (failure, refused) => {
       if (failure instanceof RedirectRefusal) {
-        const { description, error, redirectUri } = failure
-        const parameters = { error, error_description: description }
+        const { code, detail, redirectUri } = failure
+        const parameters = { error: code, error_description: detail }
         // Anybody may register an address. Nobody is led there without having seen it and agreed (RFC 9700 section
         // 4.11.2); programs on the person's own machine reach what listens there anyway.
         if (isLoopbackRedirect(redirectUri)) return answer(failure, parameters)
         const href = addressOf(failure, parameters)
-        return flowPage(returnErrorPage({ returnsTo: placeOf(redirectUri), href, detail: description }), 400)
+        return flowPage(returnErrorPage({ returnsTo: placeOf(redirectUri), href, detail }), 400)
       }
       if (failure instanceof PageRefusal) return errorPage("This app's request can't be followed", failure.detail)
       if (failure instanceof ClientUnknown) return errorPage("This app is not known here", failure.detail)
