@@ -73,18 +73,17 @@ export const pacesOf = (limits: {
   read: { own: Buckets.pace(limits.readsPerMinute, 60), account: Buckets.pace(limits.accountReadsPerMinute, 60) }
 })
 
-/** How many requests both buckets admit at once. */
-export const remaining = (paces: Paces, ahead: Verdict["ahead"]): number =>
-  Math.min(Buckets.remaining(paces.own, ahead.own), Buckets.remaining(paces.account, ahead.account))
+/** How many requests each bucket admits at once. */
+export const leftOf = (paces: Paces, ahead: Verdict["ahead"]): Record<BucketOwner, number> => ({
+  own: Buckets.remaining(paces.own, ahead.own),
+  account: Buckets.remaining(paces.account, ahead.account)
+})
 
 /** The result of a verdict for the sender of the request. */
 export const judge = (wanted: RequestClass, paces: Paces, verdict: Verdict): Passed | Limited => {
   const { ahead, allowed, incarnation, now, revision } = verdict
-  const left = {
-    own: Buckets.remaining(paces.own, ahead.own),
-    account: Buckets.remaining(paces.account, ahead.account)
-  }
   if (allowed) {
+    const left = leftOf(paces, ahead)
     const bucket = left.account < left.own ? "account" : "own"
     const limit = paces[bucket].burst
     const reset = Math.ceil(ahead[bucket])
@@ -97,10 +96,6 @@ export const judge = (wanted: RequestClass, paces: Paces, verdict: Verdict): Pas
   const retryAfter = Buckets.retryAfter(paces[bucket], ahead[bucket])
   return { _tag: "Limited", class: wanted, bucket, limit: paces[bucket].burst, retryAfter }
 }
-
-/** A verdict on a request of a key. */
-export const admission = (key: Admitted["key"], verdict: Passed | Limited): Limited | Admitted =>
-  verdict._tag === "Limited" ? verdict : { ...verdict, _tag: "Admitted", key }
 
 /** The error for a refused request. `sender` is the kind of the sender. */
 export const rateLimited = (

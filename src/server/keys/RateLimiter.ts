@@ -5,22 +5,19 @@ import { Settings } from "../config/Settings.ts"
 import { refine, type DiskFull } from "../sql/SqlFailure.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 import {
-  admission,
   judge,
+  leftOf,
   pacesOf,
-  remaining,
   type Admission,
-  type Limited,
-  type Passed,
-  type RequestClass,
+  type AdmissionRequest,
   type Ahead,
   type FindRequest,
-  type Paces,
-  type Verdict
+  type Limited,
+  type Passed,
+  type RequestClass
 } from "./Admission.ts"
-import { makeAdmitInGroups, RateLimiterRepo, makeInGroups, type Found } from "./RateLimiterRepo.ts"
+import { makeAdmitInGroups, makeInGroups, RateLimiterRepo, type Found, type Settled } from "./RateLimiterRepo.ts"
 import type { AccountId } from "../../domain/Account.ts"
-import type { Moment } from "../../domain/Actor.ts"
 import * as Buckets from "../capacity/Buckets.ts"
 
 /**
@@ -50,113 +47,79 @@ export class RateLimiter extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* RateLimiterRepo
       const { limits } = yield* Settings
-      const paces = pacesOf(limits)
-      const admitInGroups = yield* makeAdmitInGroups(repo, paces)
+      const admitInGroups = yield* makeAdmitInGroups(repo, pacesOf(limits))
       const inProcess = yield* makeOver(repo, limits, bucketsInProcess(repo))
 
+      const limiter = makeLimiter(limits, admitInGroups, repo.ahead)
+
       // With a full disk a write would fail after its admission anyway.
-      const whereDiskIsFull = <Input extends { readonly class: RequestClass }, A>(
-        read: (input: Input) => Effect.Effect<A, Unavailable>,
-        input: Input,
-        { failure }: DiskFull
-      ): Effect.Effect<A, Unavailable> =>
-        input.class === "write"
-          ? refine(Effect.fail(failure))
-          : Effect.andThen(
-              Effect.logWarning("The database's disk is full: a read is counted in this process"),
-              read(input)
-            )
-
-      const admit = traced("RateLimiter.admit")(function* (input: AdmitInput) {
-        const { accountId, class: wanted, hash } = input
-        const taken = yield* admitInGroups({ accountId, sender: { hash }, class: wanted })
-        if (taken._tag === "Unknown") return taken
-        const key = { accountId, id: KeyId.make(taken.id), name: taken.name }
-        return admission(key, judge(wanted, paces[wanted], taken))
-      })
-
-      const spend = traced("RateLimiter.spend")(function* (input: SpendInput) {
-        const { accountId, class: wanted, id } = input
-        const taken = yield* admitInGroups({ accountId, sender: { id }, class: wanted })
-        return judge(wanted, paces[wanted], yield* known(taken))
-      })
-
-      const left: RateLimiter["Service"]["remaining"] = traced("RateLimiter.remaining")(function* (input) {
-        const { read, write } = yield* repo.ahead(input)
-        return { writes: remaining(paces.write, write), reads: remaining(paces.read, read) }
-      })
+      const orInProcess =
+        <Input extends { readonly class: RequestClass }, A>(
+          inDatabase: (input: Input) => Effect.Effect<A, DiskFull | Unavailable>,
+          read: (input: Input) => Effect.Effect<A, Unavailable>
+        ) =>
+        (input: Input) =>
+          Effect.catchTag(inDatabase(input), "DiskFull", ({ failure }) =>
+            input.class === "write"
+              ? refine(Effect.fail(failure))
+              : Effect.andThen(
+                  Effect.logWarning("The database's disk is full: a read is counted in this process"),
+                  read(input)
+                )
+          )
 
       return RateLimiter.of({
-        admit: (input) =>
-          Effect.catchTag(admit(input), "DiskFull", (full) => whereDiskIsFull(inProcess.admit, input, full)),
-        spend: (input) =>
-          Effect.catchTag(spend(input), "DiskFull", (full) => whereDiskIsFull(inProcess.spend, input, full)),
-        remaining: left
+        admit: orInProcess(limiter.admit, inProcess.admit),
+        spend: orInProcess(limiter.spend, inProcess.spend),
+        remaining: limiter.remaining
       })
     })
   ).pipe(Layer.provide(RateLimiterRepo.layer))
 }
 
 /** The owner of buckets: a key, connection or link, and its account. */
-export interface Owner {
+interface Owner {
   readonly accountId: AccountId
   readonly id: string
 }
 
-export interface AdmitInput {
+interface AdmitInput {
   readonly accountId: AccountId
   readonly hash: Uint8Array
   readonly class: RequestClass
 }
 
-export interface SpendInput extends Owner {
+interface SpendInput extends Owner {
   readonly class: RequestClass
 }
 
-export const known = <A extends { readonly _tag: "Known" }>(
-  found: A | { readonly _tag: "Unknown" }
-): Effect.Effect<A> =>
-  found._tag === "Unknown" ? Effect.die(new Error("A sender with an id is known.")) : Effect.succeed(found)
-
-/** A store of buckets other than PostgreSQL. */
-export interface BucketStore<E> {
-  /** Takes a token from both buckets, or from none. */
+/** A store of buckets other than PostgreSQL: those of an account are named by their owner's id and their class. */
+interface BucketStore<E> {
+  /** Takes a token from every bucket, or from none. `ahead`: in how many seconds each is full again. */
   readonly take: (
-    owner: Owner,
-    wanted: RequestClass,
-    paces: Paces,
+    accountId: AccountId,
+    buckets: ReadonlyArray<{ readonly name: string; readonly pace: Buckets.Pace }>,
     now: Date
-  ) => Effect.Effect<Pick<Verdict, "allowed" | "ahead">, E>
-  readonly ahead: (owner: Owner) => Effect.Effect<Ahead, E>
+  ) => Effect.Effect<{ readonly allowed: boolean; readonly ahead: ReadonlyArray<number> }, E>
+  /** In how many seconds each bucket is full again. */
+  readonly ahead: (accountId: AccountId, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number>, E>
 }
 
 /** Buckets in this process's memory. */
 export const bucketsInProcess = (repo: RateLimiterRepo["Service"]): BucketStore<Unavailable> => {
   const buckets = Buckets.make()
-  const bucketOf = ({ accountId, id }: Owner, wanted: RequestClass) => `${accountId}/${id}/${wanted}`
-  const accountOf = ({ accountId }: Owner) => ({ accountId, id: "" })
+  const bucketOf = (accountId: AccountId, name: string) => `${accountId}/${name}`
 
   return {
-    take: (owner, wanted, paces, now) =>
-      Effect.sync(() => {
-        const both = [
-          { bucket: bucketOf(accountOf(owner), wanted), pace: paces.account },
-          { bucket: bucketOf(owner, wanted), pace: paces.own }
-        ]
-        const { ahead, allowed } = buckets.takeAll(both, now)
-        const [account = 0, own = 0] = ahead
-        return { allowed, ahead: { own, account } }
-      }),
-    ahead: (owner) =>
-      Effect.gen(function* () {
-        const [found] = yield* repo.find([{ accountId: owner.accountId, sender: { id: owner.id } }])
-        const { now } = yield* known(found!)
-        const ahead = (wanted: RequestClass) => ({
-          own: buckets.ahead(bucketOf(owner, wanted), now),
-          account: buckets.ahead(bucketOf(accountOf(owner), wanted), now)
-        })
-        return { write: ahead("write"), read: ahead("read") }
-      })
+    take: (accountId, wanted, now) =>
+      Effect.sync(() =>
+        buckets.takeAll(
+          wanted.map(({ name, pace }) => ({ bucket: bucketOf(accountId, name), pace })),
+          now
+        )
+      ),
+    ahead: (accountId, names) =>
+      Effect.map(repo.now(accountId), (now) => names.map((name) => buckets.ahead(bucketOf(accountId, name), now)))
   }
 }
 
@@ -166,7 +129,7 @@ export const bucketsInProcess = (repo: RateLimiterRepo["Service"]): BucketStore<
  */
 export const makeOver = Effect.fnUntraced(function* <E>(
   repo: RateLimiterRepo["Service"],
-  limits: Parameters<typeof pacesOf>[0],
+  limits: Limits,
   store: BucketStore<E>
 ) {
   const paces = pacesOf(limits)
@@ -176,27 +139,71 @@ export const makeOver = Effect.fnUntraced(function* <E>(
     alone: (request) => Effect.map(repo.find([request]), ([found]) => found!)
   })
 
-  const take = (owner: Owner, wanted: RequestClass, { incarnation, now, revision }: Moment) =>
-    Effect.map(store.take(owner, wanted, paces[wanted], now), (taken) =>
-      judge(wanted, paces[wanted], { ...taken, now, revision, incarnation })
+  const take = (request: AdmissionRequest): Effect.Effect<Settled, E | Unavailable> =>
+    Effect.flatMap(find(request), (found): Effect.Effect<Settled, E> => {
+      if (found._tag === "Unknown") return Effect.succeed(found)
+      const { account, own } = paces[request.class]
+      const both = [
+        { name: bucketName("", request.class), pace: account },
+        { name: bucketName(found.id, request.class), pace: own }
+      ]
+      return Effect.map(
+        store.take(request.accountId, both, found.now),
+        ({ ahead: [account = 0, own = 0], allowed }) => ({
+          ...found,
+          allowed,
+          ahead: { own, account }
+        })
+      )
+    })
+
+  return makeLimiter(limits, take, ({ accountId, id }) =>
+    Effect.map(
+      store.ahead(
+        accountId,
+        (["read", "write"] as const).flatMap((wanted) => [bucketName(id, wanted), bucketName("", wanted)])
+      ),
+      ([ownRead = 0, accountRead = 0, ownWrite = 0, accountWrite = 0]) => ({
+        read: { own: ownRead, account: accountRead },
+        write: { own: ownWrite, account: accountWrite }
+      })
     )
-
-  const admit = traced("RateLimiter.admit")(function* ({ accountId, class: wanted, hash }: AdmitInput) {
-    const found = yield* find({ accountId, sender: { hash } })
-    if (found._tag === "Unknown") return found
-    const key = { accountId, id: KeyId.make(found.id), name: found.name }
-    return admission(key, yield* take(key, wanted, found))
-  })
-
-  const spend = traced("RateLimiter.spend")(function* (input: SpendInput) {
-    const found = yield* find({ accountId: input.accountId, sender: { id: input.id } })
-    return yield* take(input, input.class, yield* known(found))
-  })
-
-  const left = traced("RateLimiter.remaining")(function* (owner: Owner) {
-    const { read, write } = yield* store.ahead(owner)
-    return { writes: remaining(paces.write, write), reads: remaining(paces.read, read) }
-  })
-
-  return { admit, spend, remaining: left }
+  )
 })
+
+/** The name of the bucket of a key, connection or link; the account's own has the empty id. */
+const bucketName = (id: string, wanted: RequestClass): string => `${id}:${wanted}`
+
+type Limits = Parameters<typeof pacesOf>[0]
+
+/** A limiter that finds the sender of a request and takes its tokens with `take`. */
+const makeLimiter = <E, F>(
+  limits: Limits,
+  take: (request: AdmissionRequest) => Effect.Effect<Settled, E>,
+  aheadOf: (owner: Owner) => Effect.Effect<Ahead, F>
+) => {
+  const paces = pacesOf(limits)
+
+  return {
+    admit: traced("RateLimiter.admit")(function* ({ accountId, class: wanted, hash }: AdmitInput) {
+      const taken = yield* take({ accountId, sender: { hash }, class: wanted })
+      if (taken._tag === "Unknown") return taken
+      const verdict = judge(wanted, paces[wanted], taken)
+      if (verdict._tag === "Limited") return verdict
+      return { ...verdict, _tag: "Admitted" as const, key: { accountId, id: KeyId.make(taken.id), name: taken.name } }
+    }),
+    spend: traced("RateLimiter.spend")(function* ({ accountId, class: wanted, id }: SpendInput) {
+      const taken = yield* take({ accountId, sender: { id }, class: wanted })
+      if (taken._tag === "Unknown") return yield* Effect.die(new Error("A sender with an id is known."))
+      return judge(wanted, paces[wanted], taken)
+    }),
+    remaining: traced("RateLimiter.remaining")(function* (owner: Owner) {
+      const ahead = yield* aheadOf(owner)
+      const left = (wanted: RequestClass) => {
+        const { account, own } = leftOf(paces[wanted], ahead[wanted])
+        return Math.min(account, own)
+      }
+      return { writes: left("write"), reads: left("read") }
+    })
+  }
+}

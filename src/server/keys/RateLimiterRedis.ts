@@ -2,7 +2,6 @@ import { Effect, Layer, Option, type Redacted } from "effect"
 import { createHash } from "node:crypto"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
-import type { RequestClass } from "./Admission.ts"
 import type { Pace } from "../capacity/Buckets.ts"
 import { makeOver, RateLimiter } from "./RateLimiter.ts"
 import { RateLimiterRepo } from "./RateLimiterRepo.ts"
@@ -60,12 +59,15 @@ return ahead
 
 const isNoScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith("NOSCRIPT")
 
+/** Runs a script on some of an account's buckets. The account is in braces, so that all of them are in one hash slot. */
 const run = async (
   send: Send,
   { lua, sha }: Script,
-  keys: ReadonlyArray<string>,
+  account: string,
+  names: ReadonlyArray<string>,
   values: ReadonlyArray<number> = []
 ) => {
+  const keys = names.map((name) => `agent-memory:{${account}}:${name}`)
   const parameters = [String(keys.length), ...keys, ...values.map(String)]
   const reply = await send(["EVALSHA", sha, ...parameters]).catch((error: unknown) =>
     isNoScript(error) ? send(["EVAL", lua, ...parameters]) : Promise.reject(error)
@@ -73,39 +75,19 @@ const run = async (
   return reply as ReadonlyArray<number>
 }
 
-// The account is in braces, so that all its buckets are in one hash slot.
-const keyOf = (account: string, name: string): string => `agent-memory:{${account}}:${name}`
-
-/** A bucket among those of its account. */
-interface NamedBucket {
-  readonly name: string
-  readonly pace: Pace
-}
+const seconds = (microseconds: number): number => microseconds / 1_000_000
 
 /** Takes a token from each of an account's buckets, or from none. `ahead`: in how many seconds each is full again. */
 const takeAll = async (
   send: Send,
   account: string,
-  buckets: ReadonlyArray<NamedBucket>
-): Promise<{ readonly allowed: boolean; readonly ahead: ReadonlyArray<number> }> => {
-  const [allowed = 0, ...ahead] = await run(
-    send,
-    takeScript,
-    buckets.map(({ name }) => keyOf(account, name)),
-    buckets.flatMap(({ pace: { burst, interval } }) => [interval, burst])
-  )
-  return { allowed: allowed === 1, ahead: ahead.map((microseconds) => microseconds / 1_000_000) }
+  buckets: ReadonlyArray<{ readonly name: string; readonly pace: Pace }>
+) => {
+  const names = buckets.map(({ name }) => name)
+  const paces = buckets.flatMap(({ pace: { burst, interval } }) => [interval, burst])
+  const [allowed, ...ahead] = await run(send, takeScript, account, names, paces)
+  return { allowed: allowed === 1, ahead: ahead.map(seconds) }
 }
-
-/** In how many seconds each of an account's buckets is full again. */
-const aheadOf = async (send: Send, account: string, names: ReadonlyArray<string>): Promise<ReadonlyArray<number>> =>
-  (
-    await run(
-      send,
-      aheadScript,
-      names.map((name) => keyOf(account, name))
-    )
-  ).map((microseconds) => microseconds / 1_000_000)
 
 /**
  * Checks that buckets can be stored. A replica, a server that is loading or out of memory, and a node of a cluster with only
@@ -117,9 +99,6 @@ export const probe = async (send: Send): Promise<void> => {
   await Promise.all(accounts.map((account) => takeAll(send, account, buckets)))
 }
 
-/** The bucket of a key, connection or link; the account's own has the empty id. */
-const bucketOf = (id: string, wanted: RequestClass): string => `${id}:${wanted}`
-
 const layerRedisNoDeps = Layer.effect(
   RateLimiter,
   Effect.gen(function* () {
@@ -128,31 +107,9 @@ const layerRedisNoDeps = Layer.effect(
     const fallback = yield* RateLimiter
 
     const redis = yield* makeOver(repo, (yield* Settings).limits, {
-      take: (owner, wanted, paces) =>
-        Effect.map(
-          link.ask((send) =>
-            takeAll(send, owner.accountId, [
-              { name: bucketOf("", wanted), pace: paces.account },
-              { name: bucketOf(owner.id, wanted), pace: paces.own }
-            ])
-          ),
-          ({ ahead: [account = 0, own = 0], allowed }) => ({ allowed, ahead: { own, account } })
-        ),
-      ahead: ({ accountId, id }) =>
-        Effect.map(
-          link.ask((send) =>
-            aheadOf(send, accountId, [
-              bucketOf(id, "write"),
-              bucketOf("", "write"),
-              bucketOf(id, "read"),
-              bucketOf("", "read")
-            ])
-          ),
-          ([ownWrite = 0, accountWrite = 0, ownRead = 0, accountRead = 0]) => ({
-            write: { own: ownWrite, account: accountWrite },
-            read: { own: ownRead, account: accountRead }
-          })
-        )
+      take: (accountId, buckets) => link.ask((send) => takeAll(send, accountId, buckets)),
+      ahead: (accountId, names) =>
+        link.ask(async (send) => (await run(send, aheadScript, accountId, names)).map(seconds))
     })
 
     const orElse =

@@ -174,6 +174,10 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
       refine
     )
 
+    /** The database's clock. */
+    const now = (accountId: AccountId) =>
+      Effect.map(refine(findOne({ accountId, sender: { id: "" } })), ([row]) => row!.now)
+
     /** In how many seconds the buckets of a sender and of its account are full. */
     const ahead = traced("RateLimiterRepo.ahead")(function* (input: {
       readonly accountId: AccountId
@@ -191,7 +195,7 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
       return result
     }, refine)
 
-    return { find, admit, ahead }
+    return { find, admit, ahead, now }
   })
 }) {
   static readonly layer = Layer.effect(this, this.make).pipe(Layer.provide(LastUses.layer))
@@ -214,7 +218,8 @@ export const makeInGroups = Effect.fnUntraced(function* <Item, A, E>(options: {
     )
 })
 
-type Settled = Exclude<Taken, { readonly _tag: "Busy" }>
+/** The result for a request that waits for its bucket. */
+export type Settled = Exclude<Taken, { readonly _tag: "Busy" }>
 
 const settled = (taken: Taken): Effect.Effect<Settled> =>
   taken._tag === "Busy" ? Effect.die(new Error("A request that waits for a bucket gets it.")) : Effect.succeed(taken)
