@@ -3,21 +3,12 @@ import { SecureRandom } from "effect/crypto"
 import { timingSafeEqual } from "effect/crypto/Mac"
 import { Base64Url } from "effect/encoding"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { randomBytes } from "node:crypto"
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  rmSync,
-  writeFileSync
-} from "node:fs"
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { Settings } from "../config/Settings.ts"
 import { DataPlace } from "../sql/Database.ts"
+import { createWhole } from "../sql/EmbeddedProcess.ts"
+import { codeOf } from "../sql/SqlFailure.ts"
 import { ownCookie, withOwnCookie } from "./OwnCookies.ts"
 import { isDirectLocal } from "./CurrentRequest.ts"
 
@@ -30,8 +21,7 @@ export const localSecretFile = (dataDir: string): string => join(resolve(dataDir
 const secretFormat = /^svc_local_[\w-]{43}$/
 const longestFile = 128
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : String(error)
+const reasonOf = (error: unknown): string => codeOf(error) ?? String(error)
 
 const problem = (message: string) => new LocalSecretProblem({ message })
 
@@ -68,7 +58,7 @@ const read = (file: string): Option.Option<string> => {
     // A link could lead to a file that another user chose, and opening a pipe would wait for its writer.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    const code = codeOf(error)
+    const code = reasonOf(error)
     if (code === "ENOENT") return Option.none()
     if (code === "ELOOP") throw refuse(file, "it is a symbolic link")
     throw problem(
@@ -82,22 +72,14 @@ const read = (file: string): Option.Option<string> => {
   }
 }
 
-/** Creates the file with its content in one step: one of several processes wins, and the file is never half written. */
+/** Creates the file, unless another process just has. */
 const create = (file: string, secret: string): void => {
-  const draft = `${file}.${randomBytes(6).toString("hex")}`
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    try {
-      writeFileSync(draft, secret, { mode: 0o600, flag: "wx", flush: true })
-      linkSync(draft, file)
-    } finally {
-      rmSync(draft, { force: true })
-    }
+    createWhole(file, secret)
   } catch (error) {
-    const code = codeOf(error)
-    if (code === "EEXIST") return
     throw problem(
-      `The local secret cannot be stored in ${file} (${code}). Set DATA_DIR to a folder that this user can write to.`
+      `The local secret cannot be stored in ${file} (${reasonOf(error)}). Set DATA_DIR to a folder that this user can write to.`
     )
   }
 }
@@ -106,7 +88,7 @@ const attempt = <A>(run: () => A): Effect.Effect<A, LocalSecretProblem> =>
   Effect.try({
     try: run,
     catch: (error) =>
-      error instanceof LocalSecretProblem ? error : problem(`The local secret cannot be used: ${codeOf(error)}`)
+      error instanceof LocalSecretProblem ? error : problem(`The local secret cannot be used: ${reasonOf(error)}`)
   })
 
 /** The local secret of a `DATA_DIR`, if it has one. Changes nothing. */

@@ -19,7 +19,7 @@ import {
 } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { basename, dirname, join } from "node:path"
-import { attempt } from "./EmbeddedProcess.ts"
+import { attempt, orUndefined } from "./EmbeddedProcess.ts"
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
 
@@ -53,8 +53,6 @@ export const changeForeign = (file: string, change: (text: string) => string): v
 export interface Owner {
   /** Options for `spawn`; empty when the programs run as this process's own user. */
   readonly credentials: { readonly uid?: number; readonly gid?: number }
-  /** The user is this process's own. */
-  readonly runsAsSelf: boolean
   /** The user is `nobody`, whom other programs may run as, too. */
   readonly isShared: boolean
   /** Whether the owner can enter a path and every folder above it. */
@@ -75,48 +73,36 @@ interface User {
   readonly gid: number
 }
 
-const ownUser = (): User | undefined => {
-  try {
-    const line = readFileSync("/etc/passwd", "utf8")
-      .split("\n")
-      .find((entry) => entry.startsWith(`${userName}:`))
-    const [uid, gid] = (line ?? "").split(":").slice(2, 4).map(Number)
-    return uid !== undefined && gid !== undefined && uid > 0 ? { uid, gid } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const userOf = (cluster: string): User | undefined => {
-  const found = lstatSync(cluster, { throwIfNoEntry: false })
-  return found === undefined || found.uid === 0 ? undefined : found
-}
-
-const mayEnter = (folder: string, user: User): boolean => {
-  const { gid, mode, uid } = statSync(folder)
-  const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001
-  return (mode & bit) !== 0
+const systemUser = (): User | undefined => {
+  const [, uid = "", gid = ""] =
+    new RegExp(`^${userName}:[^:]*:(\\d+):(\\d+):`, "m").exec(
+      orUndefined(() => readFileSync("/etc/passwd", "utf8")) ?? ""
+    ) ?? []
+  return Number(uid) > 0 ? { uid: Number(uid), gid: Number(gid) } : undefined
 }
 
 const reachesAs = (path: string, user: User): boolean => {
   for (let folder = realpathSync(path); ; folder = dirname(folder)) {
-    if (!mayEnter(folder, user)) return false
+    const { gid, mode, uid } = statSync(folder)
+    const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001
+    if ((mode & bit) === 0) return false
     if (folder === dirname(folder)) return true
   }
 }
 
 const self: Owner = {
   credentials: {},
-  runsAsSelf: true,
   isShared: false,
   reaches: () => true,
   take: () => {},
   lend: () => {}
 }
 
+/** Whether the programs run as this process's own user. */
+export const isSelf = (owner: Owner): boolean => owner === self
+
 const unprivileged = ({ gid, uid }: User): Owner => ({
   credentials: { uid, gid },
-  runsAsSelf: false,
   isShared: uid === nobody,
   reaches: (path) => reachesAs(path, { uid, gid }),
   take: (path) => chownSync(path, uid, gid),
@@ -132,13 +118,14 @@ const unprivileged = ({ gid, uid }: User): Owner => ({
  */
 export const currentOwner = (cluster?: string): Owner => {
   if (process.getuid?.() !== 0) return self
-  const existing = cluster === undefined ? undefined : userOf(cluster)
-  return unprivileged(existing ?? ownUser() ?? { uid: nobody, gid: nobody })
+  const existing = cluster === undefined ? undefined : lstatSync(cluster, { throwIfNoEntry: false })
+  if (existing !== undefined && existing.uid !== 0) return unprivileged(existing)
+  return unprivileged(systemUser() ?? { uid: nobody, gid: nobody })
 }
 
 /** Lets the owner pass through a folder of this service, without letting other users list it. */
 export const letThrough = (owner: Owner, folder: string) =>
-  owner === self
+  isSelf(owner)
     ? Effect.void
     : attempt(`change the mode of ${folder}`, () => chmodSync(folder, statSync(folder).mode | 0o011))
 
@@ -158,8 +145,6 @@ export const temporaryFolder = (owner: Owner): string => {
 }
 
 const folderName = "agent-memory-"
-const isFolderName = (name: string): boolean =>
-  name.startsWith(folderName) && /^[A-Za-z0-9]{6}$/.test(name.slice(folderName.length))
 
 /** Only this process's user can write this note; PostgreSQL's own file can be written by every process of its user. */
 const noteOf = (home: string): string => join(home, "socket-folder")
@@ -174,20 +159,13 @@ export const makeSocketFolder = (owner: Owner, home: string) =>
     return folder
   })
 
-const isOwn = (path: string, home: string): boolean => {
-  const uid = lstatSync(path, { throwIfNoEntry: false })?.uid
-  return uid !== undefined && (uid === process.getuid?.() || uid === lstatSync(home).uid)
-}
-
 /** The socket folder that the last server on a data directory noted, if any. */
-export const notedSocketFolder = (home: string): string | undefined => {
-  try {
+export const notedSocketFolder = (home: string): string | undefined =>
+  orUndefined(() => {
     const note = noteOf(home)
-    return isOwn(note, home) ? readForeign(note) : undefined
-  } catch {
-    return undefined
-  }
-}
+    const { uid } = lstatSync(note)
+    return uid === process.getuid?.() || uid === lstatSync(home).uid ? readForeign(note) : undefined
+  })
 
 /**
  * Removes a folder that {@link makeSocketFolder} made, with what PostgreSQL left in it. A path that is not a real folder of
@@ -196,7 +174,9 @@ export const notedSocketFolder = (home: string): string | undefined => {
 export const removeSocketFolder = (owner: Owner, folder: string) =>
   Effect.sync(() => {
     const found = lstatSync(folder, { throwIfNoEntry: false })
-    const isMade = isFolderName(basename(folder)) && dirname(folder) === realpathSync(temporaryFolder(owner))
+    const isMade =
+      new RegExp(`^${folderName}[A-Za-z0-9]{6}$`).test(basename(folder)) &&
+      dirname(folder) === realpathSync(temporaryFolder(owner))
     if (!isMade || found?.isDirectory() !== true || found.uid !== process.getuid?.()) return
     try {
       for (const file of [socketIn(folder), `${socketIn(folder)}.lock`]) rmSync(file, { force: true })
@@ -212,7 +192,7 @@ export const removeSocketFolder = (owner: Owner, folder: string) =>
  */
 export const accessSettings = (owner: Owner, home: string) =>
   attempt("write the database's access rules", (): Readonly<Record<string, string>> => {
-    if (owner.credentials.uid === undefined) return {}
+    if (isSelf(owner)) return {}
     const files = { hba_file: join(home, "pg_hba.conf"), ident_file: join(home, "pg_ident.conf") }
     writeFileSync(files.hba_file, "local all all peer map=holder\n", { mode: 0o644 })
     writeFileSync(files.ident_file, `holder ${userInfo().username} all\n`, { mode: 0o644 })

@@ -11,7 +11,7 @@ import {
   rmSync,
   symlinkSync
 } from "node:fs"
-import { join, resolve } from "node:path"
+import { basename, join, resolve } from "node:path"
 import { traced } from "../telemetry/Telemetry.ts"
 import { currentOwner, letThrough, type Owner, port, readForeign, userName } from "./EmbeddedAccess.ts"
 import { attempt, EmbeddedPostgresError, findHolder, holdLock } from "./EmbeddedProcess.ts"
@@ -45,9 +45,17 @@ const sharedWarning =
   `files. Run Agent Memory as its own user, or create a system user ${userName} before the first start: ` +
   `useradd --system ${userName}`
 
+const addressOf = ({ socketFolder }: Server, dataDir: string): EmbeddedPostgresAddress => ({
+  host: socketFolder,
+  port,
+  username: superuser,
+  database: databaseName,
+  dataDir
+})
+
 const createDatabase = traced("EmbeddedPostgres.createDatabase")(
-  function* ({ socketFolder }: Server) {
-    const connection = yield* PgConnection.make({ host: socketFolder, port, username: superuser, database: "postgres" })
+  function* ({ host, port, username }: EmbeddedPostgresAddress) {
+    const connection = yield* PgConnection.make({ host, port, username, database: "postgres" })
     const found = yield* connection.queryValues("SELECT 1 FROM pg_database WHERE datname = $1", [databaseName])
     if (found.length === 0) yield* connection.query(`CREATE DATABASE ${databaseName}`)
   },
@@ -81,17 +89,11 @@ export const makeEmbedded: (
     yield* holdLock(home)
     const programs = yield* findPrograms(owner, home)
     const cluster = yield* openCluster(programs, owner, home, durable)
-    const server = yield* runServer({ programs, owner, home, cluster, durable, settings })
-    yield* createDatabase(server)
+    const address = addressOf(yield* runServer({ programs, owner, home, cluster, durable, settings }), home)
+    yield* createDatabase(address)
     if (owner.isShared && durable) yield* Effect.logWarning(sharedWarning)
     yield* Effect.logDebug(`Embedded PostgreSQL ${programs.major} runs on ${cluster}`)
-    return {
-      host: server.socketFolder,
-      port,
-      username: superuser,
-      database: databaseName,
-      dataDir: home
-    }
+    return address
   }
 )
 
@@ -112,25 +114,11 @@ export const findEmbedded = traced("EmbeddedPostgres.find")(function* (dataDir: 
         `until it has started. If it runs on another host or in another container, run this command there.`
     })
   }
-  const { socketFolder } = server.value
-  return Option.some<EmbeddedPostgresAddress>({
-    host: socketFolder,
-    port,
-    username: superuser,
-    database: databaseName,
-    dataDir: home
-  })
+  return Option.some(addressOf(server.value, home))
 })
 
 /** The link in a DATA_DIR whose files are elsewhere. */
 const elsewhere = "moved-to"
-
-const makeElsewhere = (dataDir: string): string => {
-  mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
-  const home = mkdtempSync(join(sharedFolder, "data-"))
-  symlinkSync(home, join(dataDir, elsewhere))
-  return home
-}
 
 /** Runs a call on the folder of DATA_DIR. Its failure says how to choose another one. */
 const withFolder = <A>(wanted: string, run: () => A) =>
@@ -144,8 +132,6 @@ const withFolder = <A>(wanted: string, run: () => A) =>
     )
   )
 
-const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
-
 /**
  * The folder with a DATA_DIR's files: itself, or the target of its `moved-to` link if the database's user cannot reach it
  * (a checkout in root's closed home).
@@ -153,7 +139,9 @@ const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== 
 export const homeOf = Effect.fnUntraced(function* (dataDir: string) {
   const wanted = resolve(dataDir)
   const link = join(wanted, elsewhere)
-  return yield* withFolder(wanted, () => (isLink(link) ? realpathSync(link) : wanted))
+  return yield* withFolder(wanted, () =>
+    lstatSync(link, { throwIfNoEntry: false }) === undefined ? wanted : realpathSync(link)
+  )
 })
 
 /** Creates the folder of {@link homeOf} where the owner can reach it. */
@@ -164,7 +152,7 @@ const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string,
   const home = yield* attempt(`find ${existing}`, () => realpathSync(existing))
   yield* letThrough(owner, home)
   if (yield* attempt(`look at ${home}`, () => owner.reaches(home))) return home
-  if (home !== realpathSync(wanted) || existsSync(join(home, "postgres"))) {
+  if (home !== realpathSync(wanted) || existsSync(clusterOf(home))) {
     return yield* new EmbeddedPostgresError({
       reason: "Unreachable",
       message:
@@ -172,7 +160,12 @@ const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string,
         `above it (chmod o+x), or set DATA_DIR to another folder, or set DATABASE_URL to a PostgreSQL server.`
     })
   }
-  const moved = yield* attempt(`create a folder in ${sharedFolder}`, () => makeElsewhere(wanted))
+  const moved = yield* attempt(`create a folder in ${sharedFolder}`, () => {
+    mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
+    const folder = mkdtempSync(join(sharedFolder, "data-"))
+    symlinkSync(folder, join(wanted, elsewhere))
+    return folder
+  })
   yield* letThrough(owner, moved)
   yield* Effect.logWarning(
     `The embedded database's unprivileged user cannot reach ${wanted}, so its files are in ${moved} (linked from ` +
@@ -184,17 +177,8 @@ const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string,
 /** The role that owns everything in the embedded database. */
 const superuser = "postgres"
 
-const clusterName = "postgres"
 /** The folder of a data directory's cluster. */
-export const clusterOf = (home: string): string => join(home, clusterName)
-
-const unfinishedName = `${clusterName}.new-`
-
-const removeUnfinished = (home: string) => {
-  for (const name of readdirSync(home)) {
-    if (name.startsWith(unfinishedName)) rmSync(join(home, name), { recursive: true, force: true })
-  }
-}
+export const clusterOf = (home: string): string => join(home, "postgres")
 
 const initialise = traced("EmbeddedPostgres.initialise")(function* (
   programs: Programs,
@@ -202,9 +186,12 @@ const initialise = traced("EmbeddedPostgres.initialise")(function* (
   home: string,
   durable: boolean
 ) {
+  const draft = `${clusterOf(home)}.new-`
   const unfinished = yield* attempt(`create a folder in ${home}`, () => {
-    removeUnfinished(home)
-    const folder = mkdtempSync(join(home, unfinishedName))
+    for (const name of readdirSync(home)) {
+      if (name.startsWith(basename(draft))) rmSync(join(home, name), { recursive: true, force: true })
+    }
+    const folder = mkdtempSync(draft)
     owner.take(folder)
     return folder
   })
@@ -227,20 +214,6 @@ const initialise = traced("EmbeddedPostgres.initialise")(function* (
   yield* attempt(`finish the cluster in ${home}`, () => renameSync(unfinished, clusterOf(home)))
 })
 
-const refuseOtherMajor = Effect.fnUntraced(function* (cluster: string, programs: Programs) {
-  const version = yield* attempt(`read the version of ${cluster}`, () =>
-    readForeign(join(cluster, "PG_VERSION")).trim()
-  )
-  if (version === String(programs.major)) return
-  return yield* new EmbeddedPostgresError({
-    reason: "OtherMajor",
-    message:
-      `The data in ${cluster} is of PostgreSQL ${version}; this release runs PostgreSQL ${programs.major}, ` +
-      `which cannot open it. Start the release that wrote it and export your data. Then set DATA_DIR to an empty ` +
-      `folder, start this release and import. Nothing was changed.`
-  })
-})
-
 /** Returns the folder of a data directory's PostgreSQL cluster, created the first time. */
 const openCluster = traced("EmbeddedPostgres.openCluster")(function* (
   programs: Programs,
@@ -249,7 +222,19 @@ const openCluster = traced("EmbeddedPostgres.openCluster")(function* (
   durable: boolean
 ) {
   const cluster = clusterOf(home)
-  if (existsSync(cluster)) yield* refuseOtherMajor(cluster, programs)
-  else yield* initialise(programs, owner, home, durable)
-  return cluster
+  if (!existsSync(cluster)) {
+    yield* initialise(programs, owner, home, durable)
+    return cluster
+  }
+  const version = yield* attempt(`read the version of ${cluster}`, () =>
+    readForeign(join(cluster, "PG_VERSION")).trim()
+  )
+  if (version === String(programs.major)) return cluster
+  return yield* new EmbeddedPostgresError({
+    reason: "OtherMajor",
+    message:
+      `The data in ${cluster} is of PostgreSQL ${version}; this release runs PostgreSQL ${programs.major}, ` +
+      `which cannot open it. Start the release that wrote it and export your data. Then set DATA_DIR to an empty ` +
+      `folder, start this release and import. Nothing was changed.`
+  })
 })

