@@ -34,19 +34,25 @@ const watch = (folder: string) => {
   return () => void child.kill("SIGKILL")
 }
 
-/** A folder for an embedded PostgreSQL. It is removed at the end, also if this process is killed. */
-export const throwAwayFolder = Effect.acquireRelease(
-  Effect.sync(() => {
-    // If the database's user could not reach the folder, its files would be elsewhere, and would not be removed.
-    const folder = mkdtempSync(join(temporaryFolder(currentOwner()), "agent-memory-test-"))
-    return { folder, stopWatching: watch(folder) }
-  }),
-  ({ folder, stopWatching }) =>
+/** A folder in this one for an embedded PostgreSQL. It is removed at the end, also if this process is killed. */
+export const throwAwayFolderIn = (place: string) =>
+  Effect.acquireRelease(
     Effect.sync(() => {
-      stopWatching()
-      rmSync(folder, { recursive: true, force: true })
-    })
-).pipe(Effect.map(({ folder }) => folder))
+      const folder = mkdtempSync(join(place, "agent-memory-test-"))
+      return { folder, stopWatching: watch(folder) }
+    }),
+    ({ folder, stopWatching }) =>
+      Effect.sync(() => {
+        stopWatching()
+        rmSync(folder, { recursive: true, force: true })
+      })
+  ).pipe(Effect.map(({ folder }) => folder))
+
+/** The same where temporary files are. */
+export const throwAwayFolder = Effect.suspend(() =>
+  // If the database's user could not reach the folder, its files would be elsewhere, and would not be removed.
+  throwAwayFolderIn(temporaryFolder(currentOwner()))
+)
 
 const kept = ["migrations", "accounts", "account_emails", "api_keys"]
 

@@ -31,7 +31,7 @@ const runProgram = Effect.fnUntraced(function* (
     const child = spawn(program, args, {
       cwd,
       stdio: "pipe",
-      env: { PATH: Option.getOrElse(path, () => ""), ...variables }
+      env: { PATH: Option.getOrElse(path, () => ""), NODE_COMPILE_CACHE: inject("compiled"), ...variables }
     })
     const out: Array<Buffer> = []
     let errors = ""

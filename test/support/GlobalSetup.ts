@@ -3,8 +3,8 @@ import { Config, Effect, Exit, Option, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { execFile } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
-import { join } from "node:path"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { TestProject } from "vitest/node"
@@ -12,7 +12,7 @@ import { dropDatabase, withAdmin } from "./AdminConnection.ts"
 import { findChromium } from "./Chromium.ts"
 import { makeEmbedded } from "../../src/server/sql/EmbeddedPostgres.ts"
 import { migrate } from "../../src/server/sql/Migrations.ts"
-import { throwAwayFolder } from "../../src/testing/TestDatabase.ts"
+import { throwAwayFolder, throwAwayFolderIn } from "../../src/testing/TestDatabase.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const execute = promisify(execFile)
@@ -23,6 +23,8 @@ declare module "vitest" {
     readonly postgres: { readonly adminUrl: string; readonly template: string }
     /** The built service's file. */
     readonly bundle: string
+    /** Where its processes keep its compiled code, as `npm start` and the command do. */
+    readonly compiled: string
     /** The Chromium of the browser tests; empty where there is none. */
     readonly chromium: string
     /** The folder of the JSONTestSuite's files; empty where there is none. */
@@ -33,11 +35,28 @@ declare module "vitest" {
 const socketUrl = (host: string, port: number): string =>
   `postgres://postgres@localhost:${port}/postgres?host=${encodeURIComponent(host)}`
 
-/** The server of `DATABASE_URL`, or an embedded one of this run's own without durability. */
+const shared = "/dev/shm"
+/** The type of file systems in memory, as Linux numbers it. */
+const tmpfs = 0x01021994
+
+/** Whether files can be kept in memory: the databases of all suites take less than a gigabyte at a time. */
+const hasMemoryToSpare = (): boolean => {
+  try {
+    const { bavail, bsize, type } = statfsSync(shared)
+    return type === tmpfs && Math.min(bavail * bsize, process.availableMemory()) > 6_000_000_000
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The server of `DATABASE_URL`, or an embedded one of this run's own without durability. On a disk, the 320 files of a
+ * suite's database take longer to create than the service to start.
+ */
 const server = Effect.gen(function* () {
   const external = yield* Config.option(Config.String("DATABASE_URL"))
   if (external._tag === "Some") return external.value
-  const dataDir = yield* throwAwayFolder
+  const dataDir = yield* hasMemoryToSpare() ? throwAwayFolderIn(shared) : throwAwayFolder
   const { host, port } = yield* makeEmbedded({ dataDir, durable: false, settings: { max_connections: "400" } })
   return socketUrl(host, port)
 })
@@ -101,6 +120,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     Effect.all([buildService, prepare], { concurrency: "unbounded" }).pipe(Scope.provide(scope))
   )
   project.provide("bundle", bundle)
+  project.provide("compiled", join(dirname(bundle), "compiled"))
   project.provide("postgres", postgres)
   // What a broken suite left open must not keep the run's result from being told.
   return () =>

@@ -86,6 +86,7 @@ export const spawnService = Effect.fnUntraced(function* (variables: Record<strin
         stdio: ["ignore", "pipe", "pipe"],
         env: {
           PATH: Option.getOrElse(path, () => ""),
+          NODE_COMPILE_CACHE: inject("compiled"),
           PORT: String(port),
           DATA_DIR: dataDir,
           LIMIT_WRITES_PER_MINUTE: "1000000",

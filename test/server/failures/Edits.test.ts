@@ -1,89 +1,13 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
-import { backup, backupId, backupRow } from "../../support/Backups.ts"
+import { layer } from "@effect/vitest"
+import { Layer } from "effect"
 import { BoundedService } from "../../support/BoundedService.ts"
 import { DatabaseLayer } from "../../support/Database.ts"
-import { longestBlock } from "../../support/LongestTurn.ts"
-import { call } from "../../support/ServiceProcess.ts"
-import { signIn } from "../instances/TwoInstances.ts"
+import { sendWorstEdits } from "./WorstEdits.ts"
 
-const rows = 1000
-const textLength = 24_000
-const maxEdits = 20
-
-/** Texts of one letter, which a search for a long text of it and another letter compares again and again. */
-const fullTable = (n: number) => `"kind":1,"n":${n},"text":"${"a".repeat(textLength)}z"`
-const old = `${"a".repeat(textLength / 2)}b`
-
-type Write = readonly [path: string, body: string, answer: string]
-
-const update = (edits: ReadonlyArray<object>, others: object) => JSON.stringify({ ...others, edits })
-const everyRow = { filter: { kind: 1 }, allowMultiple: true }
-
-const writes: Record<string, Write> = {
-  "20 replacements in each of 1,000 rows": [
-    "/v1/big/update_where",
-    update(
-      Array.from({ length: maxEdits }, (_, n) => ({
-        op: "replace",
-        field: "text",
-        old: n % 2 === 0 ? "aaz" : "aay",
-        new: n % 2 === 0 ? "aay" : "aaz"
-      })),
-      everyRow
-    ),
-    `"updated":${rows}`
-  ],
-  "20 sums of 2,000 digits in each of 1,000 rows": [
-    "/v1/big/update_where",
-    update(
-      Array.from({ length: maxEdits }, (_, n) => ({ op: "increment", field: "n", by: n % 2 === 0 ? 1 : -1 })),
-      everyRow
-    ).replaceAll('"by":1', `"by":1e-1000`),
-    `"updated":${rows}`
-  ],
-  "a text that engines search for seconds, in each of a batch's 100 rows": [
-    "/v1/big/batch",
-    JSON.stringify({
-      operations: Array.from({ length: 100 }, (_, n) => ({
-        action: "update_row",
-        id: backupId(n),
-        edits: [
-          ...Array.from({ length: maxEdits - 1 }, () => ({ op: "replace", field: "text", old: "z", new: "z" })),
-          { op: "replace", field: "text", old: n === 99 ? old : "z", new: "z" }
-        ]
-      }))
-    }),
-    `has old 0 times`
-  ],
-  "a text that is not there, in the first of 1,000 rows": [
-    "/v1/big/update_where",
-    update(
-      Array.from({ length: maxEdits }, () => ({ op: "replace", field: "text", old, new: "" })),
-      everyRow
-    ),
-    `has old 0 times`
-  ]
-}
-
+// A turn is as long with a quarter of the rows as with all. `npm run test:long` edits all.
 layer(Layer.provideMerge(BoundedService.layer, DatabaseLayer), {
   excludeTestServices: true,
   timeout: "240 seconds"
 })("P34 The worst edits", (it) => {
-  it.effect("block nobody for long", () =>
-    Effect.gen(function* () {
-      const service = yield* BoundedService
-      const key = yield* signIn(service.url, "edits@example.com")
-      const body = backup({ big: Array.from({ length: rows }, (_, n) => backupRow(n, fullTable(n))) })
-      const imported = yield* call(`${service.url}/v1/_import`, { key, body })
-      assert.strictEqual(imported.status, 200, imported.text)
-      for (const [name, [path, body, expected]] of Object.entries(writes)) {
-        yield* service.strain
-        const answer = yield* call(service.url + path, { key, body })
-        const { blocked } = yield* service.strain
-        assert.include(answer.text, expected, `${name}: ${answer.text.slice(0, 300)}`)
-        assert.isBelow(blocked, longestBlock(), name)
-      }
-    })
-  )
+  it.effect("block nobody for long", () => sendWorstEdits(250))
 })
