@@ -17,9 +17,9 @@ import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { cutRow, rowBytes, withinBudget, written } from "../Results.ts"
-import { receipt, changesAnew, reads, targetOf, tool } from "../Tool.ts"
-import * as E from "../EditFields.ts"
+import { asDryRun, rowOrReceipt, written } from "../Receipts.ts"
+import { cutRow, rowBytes, withinBudget } from "../Results.ts"
+import { changesAnew, reads, targetOf, tool } from "../Tool.ts"
 import * as F from "../ToolFields.ts"
 
 const more = (cursor: string | undefined) =>
@@ -103,8 +103,8 @@ export const versions = tool({
   input: Schema.Struct({
     table: F.table,
     id: Schema.optionalKey(F.id),
-    deleted: Schema.optionalKey(Schema.Boolean.annotate({ description: "true lists deleted rows, without id." })),
-    cursor: Schema.optionalKey(Schema.String.annotate({ description: "next_cursor of the result before." }))
+    deleted: F.anyFlag("true lists deleted rows, without id."),
+    cursor: F.anyText("next_cursor of the result before.")
   }),
   output: Schema.Struct({
     versions: Schema.optionalKey(
@@ -118,13 +118,9 @@ export const versions = tool({
       })
     ),
     has_more: Schema.Boolean.annotate({ description: "There is more." }),
-    next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "With has_more." })),
+    next_cursor: F.nextCursor,
     current: Schema.optionalKey(F.exactObject("Of a live row: updated_at, change, changed_by")),
-    note: Schema.optionalKey(
-      Schema.String.annotate({
-        description: "Why there are none."
-      })
-    )
+    note: F.anyText("Why there are none.")
   }),
   run: Effect.fnUntraced(function* ({ cursor, deleted, id, table }, actor) {
     if (id === undefined)
@@ -144,24 +140,23 @@ export const restore = tool({
   input: Schema.Struct({
     table: Schema.optionalKey(F.table),
     id: Schema.optionalKey(F.id.annotate({ description: "From versions or delete." })),
-    version: Schema.optionalKey(F.version),
-    change: Schema.optionalKey(F.change),
-    dryRun: Schema.optionalKey(F.dryRun.annotate({ description: "With change: true tells what it would do." })),
-    returnRows: Schema.optionalKey(F.returnRows),
-    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey)
+    version: F.version,
+    change: F.change,
+    dryRun: F.anyFlag("With change: true tells what it would do."),
+    returnRows: F.returnRows,
+    ifUpdatedAt: F.ifUpdatedAt,
+    idempotencyKey: F.idempotencyKey
   }),
   output: Schema.Struct({
     ...F.writtenRow,
-    undone: Schema.optionalKey(F.count("The undone change.")),
+    undone: F.anyCount("The undone change."),
     rows: Schema.optionalKey(
       Schema.Array(F.exactObject("table, operation, row_id")).annotate({
         description: "What the undo did."
       })
     ),
-    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "Nothing was changed." })),
-    change: F.changeTold,
-    replayed: F.replayed
+    dry_run: F.wasDryRun,
+    ...F.writeTold
   }),
   isRead: ({ change, dryRun }) => change !== undefined && dryRun === true,
   run: Effect.fnUntraced(function* ({ change, id, ifUpdatedAt, table, version, ...args }, actor) {
@@ -174,18 +169,15 @@ export const restore = tool({
       // The answer of an undo tells its own number.
       return yield* written(
         Effect.map(undo, (result) => ({ ...result, change: undefined })),
-        (body) => (isDryRun ? JsonText.trusted(`{"dry_run":true,${body.text.slice(1)}`) : body)
+        (body) => (isDryRun ? asDryRun(body) : body)
       )
     }
     if (args.dryRun !== undefined) return yield* invalid("/dryRun", "is taken with change only")
     if (table === undefined) return yield* invalid("/table", "is required, unless change is given")
     if (id === undefined) return yield* invalid("/id", "is required, unless change is given")
     if (version === undefined) return yield* invalid("/version", "is required, unless change is given")
-    const target = targetOf({
-      table,
-      ...(args.idempotencyKey !== undefined && { idempotencyKey: args.idempotencyKey })
-    })
+    const target = targetOf({ ...args, table })
     const restored = writes.write(actor, target, { action: "restore", id, version, ifUpdatedAt })
-    return yield* args.returnRows === true ? written(restored) : written(restored, receipt)
+    return yield* written(restored, rowOrReceipt(args))
   })
 })

@@ -70,20 +70,14 @@ export const listTables = tool({
   output: Schema.Struct({
     tables: Schema.Array(
       Schema.Struct({
-        name: Schema.String.annotate({ description: "The table's name." }),
+        name: F.text("The table's name."),
         rows: F.count("How many rows it has; 0 if only old versions are left."),
-        updated_at: Schema.optionalKey(
-          Schema.String.annotate({ description: "When a row was last added or changed; without rows it is left out." })
-        ),
+        updated_at: F.anyText("When a row was last added or changed; without rows it is left out."),
         fields: Schema.optionalKey(
           F.exactObject(`The types of the fields that most rows have, by their names: at most ${mostFields} fields.`)
         ),
-        more_fields: Schema.optionalKey(F.count("How many further fields there are.")),
-        titles: Schema.optionalKey(
-          Schema.Array(Schema.String).annotate({
-            description: `Of ${defaultTable}: the titles that were saved last, at most ${mostTitles}.`
-          })
-        )
+        more_fields: F.anyCount("How many further fields there are."),
+        titles: F.anyTexts(`Of ${defaultTable}: the titles that were saved last, at most ${mostTitles}.`)
       })
     ).annotate({ description: "The tables, by name." }),
     usage: F.exactObject("tables and storage_bytes that are used"),
@@ -134,22 +128,20 @@ export const query = tool({
   hints: reads,
   input: Schema.Struct({
     table: F.table,
-    limit: Schema.optionalKey(F.limit),
-    includeLink: Schema.optionalKey(
-      Schema.Boolean.annotate({ description: "true adds the link to a small result too." })
-    ),
-    sort: Schema.optionalKey(F.sort),
-    search: Schema.optionalKey(F.search),
-    fields: Schema.optionalKey(F.fields),
-    cursor: Schema.optionalKey(F.cursor),
-    filter: Schema.optionalKey(F.filter)
+    limit: F.limit,
+    includeLink: F.anyFlag("true adds the link to a small result too."),
+    sort: F.sort,
+    search: F.anySearch,
+    fields: F.fields,
+    cursor: F.cursor,
+    filter: F.filter
   }),
   output: Schema.Struct({
     rows: F.foundRows,
     has_more: Schema.Boolean.annotate({ description: "More rows match." }),
     matched: F.count("How many rows match in all."),
-    next_cursor: Schema.optionalKey(Schema.String.annotate({ description: "With has_more." })),
-    note: Schema.optionalKey(F.note),
+    next_cursor: F.nextCursor,
+    note: F.note,
     _service_query_link: Schema.optionalKey(
       Schema.Struct({ rows: F.count("How many rows it shows."), ...F.linkFields }).annotate({
         description: "Of the whole result, for {limits.linkMinutes}."
@@ -214,13 +206,13 @@ export const count = tool({
   hints: reads,
   input: Schema.Struct({
     table: F.table,
-    by: Schema.optionalKey(F.summed("group by")),
-    sum: Schema.optionalKey(F.summed("add up")),
-    min: Schema.optionalKey(F.summed("find the least of")),
-    max: Schema.optionalKey(F.summed("find the greatest of")),
-    avg: Schema.optionalKey(F.summed("average")),
-    search: Schema.optionalKey(F.search),
-    filter: Schema.optionalKey(F.filter)
+    by: F.summed("group by"),
+    sum: F.summed("add up"),
+    min: F.summed("find the least of"),
+    max: F.summed("find the greatest of"),
+    avg: F.summed("average"),
+    search: F.anySearch,
+    filter: F.filter
   }),
   output: Schema.Struct({
     count: F.count("How many rows match."),
@@ -235,8 +227,8 @@ export const count = tool({
         description: "The further groups."
       })
     ),
-    missing: Schema.optionalKey(F.count("Rows without the field.")),
-    note: Schema.optionalKey(F.note)
+    missing: F.anyCount("Rows without the field."),
+    note: F.note
   }),
   run: Effect.fnUntraced(function* ({ filter, search, table, ...asked }, actor) {
     const parsed = yield* Effect.fromResult(parseMatching({ filter, search }, "/"))
@@ -274,7 +266,7 @@ export const openTextField = tool({
   input: Schema.Struct({
     table: F.table,
     id: F.id,
-    field: Schema.String.annotate({ description: "A field that is a string." })
+    field: F.text("A field that is a string.")
   }),
   output: Schema.Struct(F.linkFields),
   run: Effect.fnUntraced(function* (target, actor) {

@@ -3,8 +3,9 @@ import { bounded } from "../../../domain/ExactJson.ts"
 import { invalid, withMembers, RowTooLarge } from "../../../domain/Problem.ts"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
 import { type FailureOf, Writes } from "../../tables/Writes.ts"
-import { addedRows, boundedAdds, shownBy, written, withinBudget } from "../Results.ts"
-import { addReceipt, addsReceipt, adds, targetOf, tool, reads, changesAnew, receipt } from "../Tool.ts"
+import { addReceipt, addsReceipt, asRow, boundedAdds, rowOrReceipt, shownBy, written } from "../Receipts.ts"
+import { withinBudget } from "../Results.ts"
+import { adds, changesAnew, reads, targetOf, tool } from "../Tool.ts"
 import * as F from "../ToolFields.ts"
 import { maxHits, maxKeyNames } from "../../../domain/Limits.ts"
 import { parseWords, parseFilter } from "../../../domain/Query.ts"
@@ -12,8 +13,6 @@ import { Search } from "../../tables/Search.ts"
 import type { Actor } from "../../../domain/Actor.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { noteMember } from "../../tables/operations/OperationKind.ts"
-
-const asRow = (body: JsonText): JsonText => JsonText.trusted(`{"row":${body.text}}`)
 
 /** A problem of one of several rows, at its place in the arguments. */
 const ofRows = (problem: FailureOf<"batch">): FailureOf<"batch"> => {
@@ -37,8 +36,8 @@ export const add = tool({
   rows: ({ batchOperations }) => batchOperations,
   input: Schema.Struct({
     table: F.table,
-    returnRows: Schema.optionalKey(F.returnRows),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    returnRows: F.returnRows,
+    idempotencyKey: F.idempotencyKey,
     row: Schema.optionalKey(F.row),
     rows: Schema.optionalKey(
       Schema.Array(F.exactObject("As row.")).annotate({
@@ -49,12 +48,11 @@ export const add = tool({
   }),
   output: Schema.Struct({
     ...F.writtenRow,
-    added: Schema.optionalKey(F.count("Of rows: how many.")),
-    rows: Schema.optionalKey(F.storedRows),
-    ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of up to 20 rows." })),
-    has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "Rows are left out." })),
-    change: F.changeTold,
-    replayed: F.replayed
+    added: F.anyCount("Of rows: how many."),
+    rows: F.storedRows,
+    ids: F.anyTexts("Of up to 20 rows."),
+    has_more: F.anyFlag("Rows are left out."),
+    ...F.writeTold
   }),
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
@@ -64,10 +62,7 @@ export const add = tool({
       if (rows.length === 0) return yield* invalid("/rows", "must hold at least one row")
       const operations = rows.map((row) => ({ action: "add", row }) as const)
       const batch = Effect.mapError(writes.batch(actor, targetOf(args), operations), ofRows)
-      return yield* written(
-        batch,
-        shownBy(args, boundedAdds, (body) => addsReceipt(addedRows(body)))
-      )
+      return yield* written(batch, shownBy(args, boundedAdds, addsReceipt))
     }
     if (row === undefined) return yield* invalid("/row", "is required, or rows for several")
     const write = writes.write(actor, targetOf(args), { action: "add", row })
@@ -84,15 +79,15 @@ export const search = tool({
   output: Schema.Struct({
     hits: Schema.Array(
       Schema.Struct({
-        table: Schema.String.annotate({ description: "The row's table." }),
-        id: Schema.String.annotate({ description: "The row's id." }),
-        snippet: Schema.String.annotate({ description: "Where the words occur, with … for what is left out." }),
-        updated_at: Schema.String.annotate({ description: "When the row last changed." })
+        table: F.text("The row's table."),
+        id: F.text("The row's id."),
+        snippet: F.text("Where the words occur, with … for what is left out."),
+        updated_at: F.text("When the row last changed.")
       })
     ).annotate({ description: "The rows, last changed first." }),
     matched: F.count("How many rows match in all."),
     has_more: Schema.Boolean.annotate({ description: "true: more rows match than are in hits." }),
-    note: Schema.optionalKey(F.note)
+    note: F.note
   }),
   run: Effect.fnUntraced(function* (args, actor) {
     const words = yield* Effect.fromResult(parseWords(args.search, "/search"))
@@ -108,18 +103,14 @@ export const defaultTable = "memories"
 
 const maxTags = 1000
 
-const memoryTitle = Schema.String.annotate({ description: "What it is, in a few words." })
-const memoryContent = Schema.String.annotate({
-  description: "The text, as it shall come back; for a resource, what it is and why it matters."
-})
+const memoryTitle = F.text("What it is, in a few words.")
+const memoryContent = F.text("The text, as it shall come back; for a resource, what it is and why it matters.")
 
-const text = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
-
-const language = text("For example python.")
-const shell = text("For example bash.")
-const format = text("For example yaml.")
-const mediaType = text("For example image/png.")
-const url = Schema.String.annotate({ description: "Its address." })
+const language = F.anyText("For example python.")
+const shell = F.anyText("For example bash.")
+const format = F.anyText("For example yaml.")
+const mediaType = F.anyText("For example image/png.")
+const url = F.text("Its address.")
 
 const ownFields = {
   url: Schema.optionalKey(url.annotate({ description: "Required for a resource." })),
@@ -138,16 +129,16 @@ const withOwn = <Own extends Schema.Struct.Fields>(own: Own) => ({
       description: `1 to ${maxKeyNames} stored fields, for example ["title"]: a memory with the same values is replaced.`
     })
   ),
-  returnRows: Schema.optionalKey(F.returnRows),
-  idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+  returnRows: F.returnRows,
+  idempotencyKey: F.idempotencyKey,
   ...own,
   tags: Schema.optionalKey(
     Schema.Array(Schema.String)
       .check(Schema.isMaxLength(maxTags, { message: `must hold at most ${maxTags} words` }))
       .annotate({ description: `At most ${maxTags} words to find it by.` })
   ),
-  source: text("Where it comes from."),
-  notes: text("Anything else worth knowing."),
+  source: F.anyText("Where it comes from."),
+  notes: F.anyText("Anything else worth knowing."),
   content: memoryContent
 })
 
@@ -191,32 +182,19 @@ const noteOfEqualTitles = Effect.fnUntraced(function* (actor: Actor, table: stri
 })
 
 const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, actor: Actor) {
-  const {
-    content,
-    format,
-    key,
-    language,
-    mediaType,
-    notes,
-    shell,
-    source,
-    table = defaultTable,
-    tags,
-    title,
-    url
-  } = memory
+  const { key, table = defaultTable, title } = memory
   const fields = {
     type,
     title,
-    content,
-    language,
-    shell,
-    format,
-    url,
-    media_type: mediaType,
-    tags,
-    source,
-    notes,
+    content: memory.content,
+    language: memory.language,
+    shell: memory.shell,
+    format: memory.format,
+    url: memory.url,
+    media_type: memory.mediaType,
+    tags: memory.tags,
+    source: memory.source,
+    notes: memory.notes,
     safety
   }
   const row = JsonText.trusted(print(fields))
@@ -226,26 +204,20 @@ const save = Effect.fnUntraced(function* (type: Kind, memory: Memory, actor: Act
     const fault = keyFault(key, fields)
     if (fault !== undefined) return yield* fault
     const upsert = writes.write(actor, target, { action: "upsert", key, row })
-    const saved = Effect.mapError(upsert, ofMemory)
-    return yield* memory.returnRows === true ? written(saved) : written(saved, receipt)
+    return yield* written(Effect.mapError(upsert, ofMemory), rowOrReceipt(memory))
   }
   const add = Effect.mapError(writes.write(actor, target, { action: "add", row }), ofMemory)
-  const added = yield* written(add, (body) => {
-    const told = memory.returnRows === true ? `"row":${body.text}` : addReceipt(body).text.slice(1, -1)
-    return JsonText.trusted(`{"created":true,${told}}`)
-  })
+  const shown = shownBy(memory, asRow, addReceipt)
+  const added = yield* written(add, (body) => JsonText.trusted(`{"created":true,${shown(body).text.slice(1)}`))
   const note = noteMember(yield* noteOfEqualTitles(actor, table, title))
   return JsonText.trusted(`${added.text.slice(0, -1)}${note}}`)
 })
 
-const created = Schema.Boolean.annotate({ description: "false: replaced." })
-
 const output = Schema.Struct({
-  created,
+  created: F.created,
   ...F.writtenRow,
-  note: Schema.optionalKey(Schema.String.annotate({ description: "Which have the same title." })),
-  change: F.changeTold,
-  replayed: F.replayed
+  note: F.anyText("Which have the same title."),
+  ...F.writeTold
 })
 
 export const remember = tool({
@@ -276,7 +248,7 @@ const alias = <Own extends Schema.Struct.Fields>(type: Kind, title: string, own:
     output,
     alias: {
       input: Schema.Struct({ title: memoryTitle, ...own, content: memoryContent }),
-      output: Schema.Struct({ created })
+      output: Schema.Struct({ created: F.created })
     },
     run: (memory, actor) => save(type, memory as Memory, actor)
   })

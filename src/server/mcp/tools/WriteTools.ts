@@ -7,21 +7,22 @@ import { JsonText } from "../../../domain/json/JsonText.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { type FailureOf, type BatchOperation, Writes } from "../../tables/Writes.ts"
 import {
+  asDryRun,
+  batchReceipt,
   boundedBatch,
   boundedUpdate,
   dryDelete,
   dryEvaluated,
   dryRefusedUpdate,
   dryUpdate,
+  receipt,
+  rowOrReceipt,
   shownBy,
-  tokenBudget,
   written
-} from "../Results.ts"
-import { batchReceipt, receipt, changes, changesAnew, targetOf, tool } from "../Tool.ts"
-import * as E from "../EditFields.ts"
+} from "../Receipts.ts"
+import { tokenBudget } from "../Results.ts"
+import { changes, changesAnew, targetOf, tool } from "../Tool.ts"
 import * as F from "../ToolFields.ts"
-
-const asItIs = (body: JsonText): JsonText => body
 
 export const upsert = tool({
   name: "upsert",
@@ -32,22 +33,21 @@ export const upsert = tool({
   input: Schema.Struct({
     table: F.table,
     key: F.key,
-    returnRows: Schema.optionalKey(F.returnRows),
-    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAtOrNone),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    returnRows: F.returnRows,
+    ifUpdatedAt: F.ifUpdatedAtOrNone,
+    idempotencyKey: F.idempotencyKey,
     row: F.row
   }),
   output: Schema.Struct({
-    created: Schema.Boolean.annotate({ description: "false: replaced." }),
+    created: F.created,
     ...F.writtenRow,
-    change: F.changeTold,
-    replayed: F.replayed
+    ...F.writeTold
   }),
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
     const { ifUpdatedAt, key, row } = args
     const operation = { action: "upsert", key, row, ifUpdatedAt } as const
-    return yield* written(writes.write(actor, targetOf(args), operation), shownBy(args, asItIs, receipt))
+    return yield* written(writes.write(actor, targetOf(args), operation), rowOrReceipt(args))
   })
 })
 
@@ -60,27 +60,20 @@ export const updateRow = tool({
   input: Schema.Struct({
     table: F.table,
     id: F.id,
-    returnRows: Schema.optionalKey(F.returnRows),
-    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
-    edits: Schema.optionalKey(E.edits),
-    patch: Schema.optionalKey(F.patch)
+    returnRows: F.returnRows,
+    ifUpdatedAt: F.ifUpdatedAt,
+    idempotencyKey: F.idempotencyKey,
+    edits: F.edits,
+    patch: F.patch
   }),
-  output: Schema.Struct({ ...F.writtenRow, note: E.note, change: F.changeTold, replayed: F.replayed }),
+  output: Schema.Struct({ ...F.writtenRow, note: F.patchNote, ...F.writeTold }),
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
-    const { idempotencyKey: _key, returnRows: _rows, table: _table, ...changes } = yield* E.withEdits(args)
+    const { idempotencyKey: _key, returnRows: _rows, table: _table, ...changes } = yield* F.withEdits(args)
     const operation = { action: "update_row", ...changes } as const
-    return yield* written(writes.write(actor, targetOf(args), operation), shownBy(args, asItIs, receipt))
+    return yield* written(writes.write(actor, targetOf(args), operation), rowOrReceipt(args))
   })
 })
-
-const dryRunFields = {
-  dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "Nothing was changed." })),
-  matched: Schema.optionalKey(F.count("How many rows match.")),
-  ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
-  has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "Rows or ids are left out." }))
-}
 
 export const updateWhere = tool({
   name: "update_where",
@@ -90,34 +83,28 @@ export const updateWhere = tool({
   hints: changes,
   input: Schema.Struct({
     table: F.table,
-    allowMultiple: Schema.optionalKey(F.allowMultiple),
-    dryRun: Schema.optionalKey(F.dryRun),
-    returnRows: Schema.optionalKey(F.returnRows),
-    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
-    search: Schema.optionalKey(F.search),
+    allowMultiple: F.allowMultiple,
+    dryRun: F.dryRun,
+    returnRows: F.returnRows,
+    ifUpdatedAt: F.ifUpdatedAt,
+    idempotencyKey: F.idempotencyKey,
+    search: F.anySearch,
     filter: F.requiredFilter,
-    edits: Schema.optionalKey(E.edits),
-    patch: Schema.optionalKey(F.patch)
+    edits: F.edits,
+    patch: F.patch
   }),
   output: Schema.Struct({
-    updated: Schema.optionalKey(F.count("How many rows were changed.")),
-    rows: Schema.optionalKey(F.storedRows),
-    ...dryRunFields,
-    ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
-    needs_allow_multiple: Schema.optionalKey(
-      Schema.Boolean.annotate({
-        description: "Several rows match."
-      })
-    ),
-    note: E.note,
-    change: F.changeTold,
-    replayed: F.replayed
+    updated: F.anyCount("How many rows were changed."),
+    rows: F.storedRows,
+    ...F.matchedRows,
+    needs_allow_multiple: F.anyFlag("Several rows match."),
+    note: F.patchNote,
+    ...F.writeTold
   }),
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
-    const { allowMultiple, dryRun: _dry, idempotencyKey: _key, ...others } = yield* E.withEdits(args)
+    const { allowMultiple, dryRun: _dry, idempotencyKey: _key, ...others } = yield* F.withEdits(args)
     const { returnRows: _rows, table: _table, ...changes } = others
     const operation = { action: "update_where", ...changes, allowMultiple: allowMultiple === true } as const
     const { notes } = yield* Rows
@@ -140,23 +127,22 @@ export const remove = tool({
   hints: changes,
   input: Schema.Struct({
     table: F.table,
-    dryRun: Schema.optionalKey(F.dryRun),
-    all: Schema.optionalKey(Schema.Boolean.annotate({ description: "true, without filter: every row." })),
-    forever: Schema.optionalKey(Schema.Boolean.annotate({ description: "true deletes for good." })),
-    ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAt),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
-    search: Schema.optionalKey(F.search),
+    dryRun: F.dryRun,
+    all: F.anyFlag("true, without filter: every row."),
+    forever: F.anyFlag("true deletes for good."),
+    ifUpdatedAt: F.ifUpdatedAt,
+    idempotencyKey: F.idempotencyKey,
+    search: F.anySearch,
     filter: Schema.optionalKey(F.requiredFilter)
   }),
   output: Schema.Struct({
-    deleted: Schema.optionalKey(F.count("Rows.")),
+    deleted: F.anyCount("Rows."),
     forgotten: Schema.optionalKey(Schema.Int.annotate({ description: "Erased." })),
-    restorable_until: Schema.optionalKey(Schema.String.annotate({ description: "In UTC." })),
-    ...dryRunFields,
-    ids: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "Of the rows, at most 500." })),
-    change: F.changeTold,
-    note: Schema.optionalKey(F.note),
-    replayed: F.replayed
+    restorable_until: F.anyText("In UTC."),
+    ...F.matchedRows,
+    change: F.writeTold.change,
+    note: F.note,
+    replayed: F.writeTold.replayed
   }),
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, actor) {
@@ -181,13 +167,13 @@ const batchItem = Schema.Struct({
   ),
   id: Schema.optionalKey(F.id),
   key: Schema.optionalKey(F.key),
-  allowMultiple: Schema.optionalKey(F.allowMultiple),
-  ifUpdatedAt: Schema.optionalKey(E.ifUpdatedAtOrNone),
-  idempotencyKey: Schema.optionalKey(F.idempotencyKey),
-  search: Schema.optionalKey(F.search),
+  allowMultiple: F.allowMultiple,
+  ifUpdatedAt: F.ifUpdatedAtOrNone,
+  idempotencyKey: F.idempotencyKey,
+  search: F.anySearch,
   filter: Schema.optionalKey(F.requiredFilter),
-  edits: Schema.optionalKey(E.edits),
-  patch: Schema.optionalKey(F.patch),
+  edits: F.edits,
+  patch: F.patch,
   row: Schema.optionalKey(F.row)
 })
 type BatchItem = typeof batchItem.Type
@@ -211,7 +197,7 @@ const faultsOf = (item: BatchItem, index: number): ReadonlyArray<FieldIssue> => 
   return [
     ...needs.filter((name) => item[name] === undefined).map((name) => fault(name, "required")),
     ...Object.keys(item).flatMap((name) => (known.includes(name) ? [] : [fault(name, "not known")])),
-    ...E.editFaults(item.edits, ["operations", index, "edits"])
+    ...F.editFaults(item.edits, ["operations", index, "edits"])
   ]
 }
 
@@ -249,9 +235,9 @@ export const batch = tool({
   rows: ({ batchOperations }) => batchOperations,
   input: Schema.Struct({
     table: F.table,
-    dryRun: Schema.optionalKey(F.dryRun),
-    returnRows: Schema.optionalKey(F.returnRows),
-    idempotencyKey: Schema.optionalKey(F.idempotencyKey),
+    dryRun: F.dryRun,
+    returnRows: F.returnRows,
+    idempotencyKey: F.idempotencyKey,
     operations: Schema.Array(batchItem).annotate({
       description: "1 to {limits.batchOperations}.",
       ...bounded("batchOperations", "operations")
@@ -261,28 +247,24 @@ export const batch = tool({
     results: Schema.Array(
       Schema.Struct({
         index: F.count("From 0."),
-        action: Schema.String.annotate({ description: "What it did." }),
+        action: F.text("What it did."),
         result: F.exactObject(`Counts and ids, or with returnRows rows, up to about ${numberText(tokenBudget)} tokens.`)
       })
     ).annotate({ description: "One for each operation." }),
-    dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "Nothing was changed." })),
-    has_more: Schema.optionalKey(Schema.Boolean.annotate({ description: "Some rows are left out." })),
-    change: F.changeTold,
-    replayed: F.replayed
+    dry_run: F.wasDryRun,
+    has_more: F.anyFlag("Some rows are left out."),
+    ...F.writeTold
   }),
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
     const operations = yield* operationsOf(args.operations)
     const { notes } = yield* Rows
-    const write = notes.ofBatch(
-      { table: args.table, operations },
-      actor,
-      writes.batch(actor, targetOf(args), operations)
+    const batch = writes.batch(actor, targetOf(args), operations)
+    const write = notes.ofBatch({ table: args.table, operations }, actor, batch)
+    const shown = shownBy(args, boundedBatch, batchReceipt)
+    return yield* written(Effect.mapError(write, ofOperation(args.operations)), (body) =>
+      args.dryRun === true ? asDryRun(shown(body)) : shown(body)
     )
-    return yield* written(Effect.mapError(write, ofOperation(args.operations)), (body) => {
-      const shown = shownBy(args, boundedBatch, batchReceipt)(body)
-      return args.dryRun === true ? JsonText.trusted(`{"dry_run":true,${shown.text.slice(1)}`) : shown
-    })
   })
 })
