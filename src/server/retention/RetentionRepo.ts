@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import type { KeyId } from "../../domain/Key.ts"
 import { bigint, texts, makeLockAccount } from "../sql/SharedSql.ts"
@@ -13,14 +13,12 @@ interface Bounds {
   readonly idempotencyHours: number
 }
 
-/** A bucket's primary key. */
 export interface BucketKey {
   readonly accountId: AccountId
   readonly keyId: KeyId
   readonly class: string
 }
 
-/** A table's primary key. */
 export interface TableKey {
   readonly accountId: AccountId
   readonly name: string
@@ -51,36 +49,68 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
       refine
     )
 
-    /** Accounts with expired versions, those with the oldest first. */
-    const findVersions = traced("RetentionRepo.findVersions")(function* (
-      { rows, versionDays }: Bounds,
+    const daysAgo = ({ versionDays }: Bounds) =>
+      sql`(SELECT memory_now() - make_interval(days => ${versionDays}::integer))`
+    const hoursAgo = ({ idempotencyHours }: Bounds) =>
+      sql`(SELECT memory_now() - make_interval(hours => ${idempotencyHours}::integer))`
+    const expiring = {
+      versions: { time: sql("archived_at"), last: daysAgo },
+      changes: { time: sql("at"), last: daysAgo },
+      idempotency_records: { time: sql("created_at"), last: hoursAgo }
+    }
+
+    /** Accounts with expired rows in a table, those with the oldest first. */
+    const findExpired = traced("RetentionRepo.findExpired")(function* (
+      table: keyof typeof expiring,
+      bounds: Bounds,
       except: ReadonlyArray<AccountId>
     ) {
+      const { last, time } = expiring[table]
       // The time is read in a subquery, because a comparison with a volatile function uses no index.
       const found = yield* sql<{ account_id: AccountId }>`
         SELECT DISTINCT account_id
         FROM (
           SELECT account_id
-          FROM versions
-          WHERE archived_at <= (SELECT memory_now() - make_interval(days => ${versionDays}::integer))
-            AND account_id <> ALL (${texts(except)}::text[])
-          ORDER BY archived_at
-          LIMIT ${rows}
+          FROM ${sql(table)}
+          WHERE ${time} <= ${last(bounds)} AND account_id <> ALL (${texts(except)}::text[])
+          ORDER BY ${time}
+          LIMIT ${bounds.rows}
         ) oldest
       `
       return found.map((row) => row.account_id)
     }, refine)
 
+    /** Continues after `victims` of a table: its account, if it has any and `account` holds, is changed and loses them. */
+    const removing = (table: keyof typeof expiring, changes: Statement.Fragment, account: Statement.Fragment) => sql`
+        account AS (
+          UPDATE accounts
+          SET ${changes}
+          WHERE ${account} AND EXISTS (SELECT FROM victims)
+          RETURNING account_id
+        ), removed AS (
+          DELETE FROM ${sql(table)} t
+          USING account a, unnest(ARRAY(SELECT account_id FROM victims), ARRAY(SELECT ctid FROM victims))
+            AS g (account_id, ctid)
+          WHERE t.account_id = g.account_id AND t.ctid = g.ctid
+          RETURNING 1
+        )
+        SELECT count(*)::integer AS count FROM removed`
+
+    const counted = Effect.map((rows: ReadonlyArray<{ readonly count: number }>) => rows[0]!.count)
+
+    const atRevision = (accountId: AccountId, revision: number) =>
+      sql`account_id = ${accountId} AND revision = ${bigint(revision)}`
+
+    const countedOut = (column: string) => sql`revision = revision + 1,
+            ${sql(column)} = ${sql(column)} - (SELECT coalesce(sum(bytes), 0) FROM victims)::bigint`
+
     // A deleted row's next version is numbered after the highest one left, and writes may be archived in another order than
     // they were admitted. So a row's versions are removed from the lowest up, and none that is above a version that is kept.
-    const removeVersions = traced("RetentionRepo.removeVersions")(function* (
-      accountId: AccountId,
-      revision: number,
-      { rows, versionDays }: Bounds
-    ) {
-      const removed = yield* sql<{ count: number }>`
+    const removeVersions = traced("RetentionRepo.removeVersions")(
+      (accountId: AccountId, revision: number, bounds: Bounds) =>
+        sql<{ count: number }>`
         WITH cutoff AS MATERIALIZED (
-          SELECT memory_now() - make_interval(days => ${versionDays}::integer) AS at
+          SELECT ${daysAgo(bounds)} AS at
         ), due AS (
           SELECT DISTINCT table_name, row_id
           FROM (
@@ -88,7 +118,7 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
             FROM versions
             WHERE account_id = ${accountId} AND archived_at <= (SELECT at FROM cutoff)
             ORDER BY archived_at
-            LIMIT ${rows}
+            LIMIT ${bounds.rows}
           ) oldest
         ), victims AS (
           SELECT v.account_id, v.ctid, v.bytes
@@ -107,51 +137,19 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
                 AND lower.archived_at > (SELECT at FROM cutoff)
             )
           ORDER BY v.table_name, v.row_id, v.version
-          LIMIT ${rows}
-        ), account AS (
-          UPDATE accounts
-          SET revision = revision + 1,
-            version_bytes = version_bytes - (SELECT coalesce(sum(bytes), 0) FROM victims)::bigint
-          WHERE account_id = ${accountId} AND revision = ${bigint(revision)} AND EXISTS (SELECT FROM victims)
-          RETURNING account_id
-        ), removed AS (
-          DELETE FROM versions v
-          USING account a, unnest(ARRAY(SELECT account_id FROM victims), ARRAY(SELECT ctid FROM victims))
-            AS g (account_id, ctid)
-          WHERE v.account_id = g.account_id AND v.ctid = g.ctid
-          RETURNING v.version
-        )
-        SELECT count(*)::integer AS count FROM removed
-      `
-      return removed[0]!.count
-    }, refine)
-
-    /** Accounts with expired changes, those with the oldest first. */
-    const findChanges = traced("RetentionRepo.findChanges")(function* (
-      { rows, versionDays }: Bounds,
-      except: ReadonlyArray<AccountId>
-    ) {
-      const found = yield* sql<{ account_id: AccountId }>`
-        SELECT DISTINCT account_id
-        FROM (
-          SELECT account_id
-          FROM changes
-          WHERE at <= (SELECT memory_now() - make_interval(days => ${versionDays}::integer))
-            AND account_id <> ALL (${texts(except)}::text[])
-          ORDER BY at
-          LIMIT ${rows}
-        ) oldest
-      `
-      return found.map((row) => row.account_id)
-    }, refine)
+          LIMIT ${bounds.rows}
+        ), ${removing("versions", countedOut("version_bytes"), atRevision(accountId, revision))}
+      `,
+      counted,
+      refine
+    )
 
     // From the lowest number up, so that the last number swept says what is missing. Nothing is computed from the log, so the
     // revision stays.
-    const removeChanges = traced("RetentionRepo.removeChanges")(function* (
-      accountId: AccountId,
-      { rows, versionDays }: Bounds
-    ) {
-      const removed = yield* sql<{ count: number }>`
+    const swept = sql`swept_change = greatest(swept_change, (SELECT max(change) FROM victims))`
+    const removeChanges = traced("RetentionRepo.removeChanges")(
+      (accountId: AccountId, _revision: number, bounds: Bounds) =>
+        sql<{ count: number }>`
         WITH victims AS (
           SELECT account_id, ctid, change
           FROM (
@@ -159,79 +157,34 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
             FROM changes
             WHERE account_id = ${accountId}
             ORDER BY change, place
-            LIMIT ${rows}
+            LIMIT ${bounds.rows}
           ) oldest
-          WHERE at <= (SELECT memory_now() - make_interval(days => ${versionDays}::integer))
-        ), account AS (
-          UPDATE accounts
-          SET swept_change = greatest(swept_change, (SELECT max(change) FROM victims))
-          WHERE account_id = ${accountId} AND EXISTS (SELECT FROM victims)
-          RETURNING account_id
-        ), removed AS (
-          DELETE FROM changes c
-          USING account a, unnest(ARRAY(SELECT account_id FROM victims), ARRAY(SELECT ctid FROM victims))
-            AS g (account_id, ctid)
-          WHERE c.account_id = g.account_id AND c.ctid = g.ctid
-          RETURNING c.change
-        )
-        SELECT count(*)::integer AS count FROM removed
-      `
-      return removed[0]!.count
-    }, refine)
+          WHERE at <= ${daysAgo(bounds)}
+        ), ${removing("changes", swept, sql`account_id = ${accountId}`)}
+      `,
+      counted,
+      refine
+    )
 
-    /** Accounts with expired idempotency records, those with the oldest first. */
-    const findRecords = traced("RetentionRepo.findRecords")(function* (
-      { idempotencyHours, rows }: Bounds,
-      except: ReadonlyArray<AccountId>
-    ) {
-      const found = yield* sql<{ account_id: AccountId }>`
-        SELECT DISTINCT account_id
-        FROM (
-          SELECT account_id
-          FROM idempotency_records
-          WHERE created_at <= (SELECT memory_now() - make_interval(hours => ${idempotencyHours}::integer))
-            AND account_id <> ALL (${texts(except)}::text[])
-          ORDER BY created_at
-          LIMIT ${rows}
-        ) oldest
-      `
-      return found.map((row) => row.account_id)
-    }, refine)
-
-    const removeRecords = traced("RetentionRepo.removeRecords")(function* (
-      accountId: AccountId,
-      revision: number,
-      { idempotencyHours, rows }: Bounds
-    ) {
-      const removed = yield* sql<{ count: number }>`
+    const removeRecords = traced("RetentionRepo.removeRecords")(
+      (accountId: AccountId, revision: number, bounds: Bounds) =>
+        sql<{ count: number }>`
         WITH victims AS (
           SELECT account_id, ctid, bytes
           FROM idempotency_records
-          WHERE account_id = ${accountId}
-            AND created_at <= (SELECT memory_now() - make_interval(hours => ${idempotencyHours}::integer))
+          WHERE account_id = ${accountId} AND created_at <= ${hoursAgo(bounds)}
           ORDER BY created_at
-          LIMIT ${rows}
-        ), account AS (
-          UPDATE accounts
-          SET revision = revision + 1,
-            idempotency_bytes = idempotency_bytes - (SELECT coalesce(sum(bytes), 0) FROM victims)::bigint
-          WHERE account_id = ${accountId} AND revision = ${bigint(revision)} AND EXISTS (SELECT FROM victims)
-          RETURNING account_id
-        ), removed AS (
-          DELETE FROM idempotency_records i
-          USING account a, unnest(ARRAY(SELECT account_id FROM victims), ARRAY(SELECT ctid FROM victims))
-            AS g (account_id, ctid)
-          WHERE i.account_id = g.account_id AND i.ctid = g.ctid
-          RETURNING i.key
-        )
-        SELECT count(*)::integer AS count FROM removed
-      `
-      return removed[0]!.count
-    }, refine)
+          LIMIT ${bounds.rows}
+        ), ${removing("idempotency_records", countedOut("idempotency_bytes"), atRevision(accountId, revision))}
+      `,
+      counted,
+      refine
+    )
 
     // Tables are walked, because an index on the count would slow down every write.
-    const pageTables = traced("RetentionRepo.pageTables")(function* (after: TableKey | undefined, rows: number) {
-      return yield* sql<TableKey & { readonly idle: boolean }>`
+    const pageTables = traced("RetentionRepo.pageTables")(
+      (after: TableKey | undefined, rows: number) =>
+        sql<TableKey & { readonly idle: boolean }>`
         WITH page AS MATERIALIZED (
           SELECT account_id, name, rows
           FROM tables
@@ -248,16 +201,14 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
           LIMIT 1
         ) v ON true
         ORDER BY p.account_id, p.name
-      `
-    }, refine)
+      `,
+      refine
+    )
 
-    /** Removes an account's tables that have neither rows nor versions. */
-    const removeTables = traced("RetentionRepo.removeTables")(function* (
-      accountId: AccountId,
-      revision: number,
-      rows: number
-    ) {
-      const removed = yield* sql<{ count: number }>`
+    // Those that have neither rows nor versions.
+    const removeTables = traced("RetentionRepo.removeTables")(
+      (accountId: AccountId, revision: number, { rows }: Bounds) =>
+        sql<{ count: number }>`
         WITH victims AS (
           SELECT t.name
           FROM tables t
@@ -267,7 +218,7 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
         ), account AS (
           UPDATE accounts
           SET revision = revision + 1
-          WHERE account_id = ${accountId} AND revision = ${bigint(revision)} AND EXISTS (SELECT FROM victims)
+          WHERE ${atRevision(accountId, revision)} AND EXISTS (SELECT FROM victims)
           RETURNING account_id
         ), removed AS (
           DELETE FROM tables t
@@ -276,13 +227,15 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
           RETURNING t.name
         )
         SELECT count(*)::integer AS count FROM removed
-      `
-      return removed[0]!.count
-    }, refine)
+      `,
+      counted,
+      refine
+    )
 
     // Buckets are walked, because an index on tat would be written by every request.
-    const pageBuckets = traced("RetentionRepo.pageBuckets")(function* (after: BucketKey | undefined, rows: number) {
-      return yield* sql<BucketKey & { readonly idle: boolean }>`
+    const pageBuckets = traced("RetentionRepo.pageBuckets")(
+      (after: BucketKey | undefined, rows: number) =>
+        sql<BucketKey & { readonly idle: boolean }>`
         WITH page AS MATERIALIZED (
           SELECT account_id, key_id, class, tat
           FROM key_buckets
@@ -296,12 +249,14 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
         FROM page p
         LEFT JOIN api_keys k ON k.account_id = p.account_id AND k.key_id = p.key_id
         ORDER BY p.account_id, p.key_id, p.class
-      `
-    }, refine)
+      `,
+      refine
+    )
 
     // A locked bucket is in use, so not idle. Waiting for it with other buckets locked could be a deadlock.
-    const removeBuckets = traced("RetentionRepo.removeBuckets")(function* (keys: ReadonlyArray<BucketKey>) {
-      const removed = yield* sql<{ count: number }>`
+    const removeBuckets = traced("RetentionRepo.removeBuckets")(
+      (keys: ReadonlyArray<BucketKey>) =>
+        sql<{ count: number }>`
         WITH idle AS (
           SELECT b.account_id, b.key_id, b.class
           FROM unnest(
@@ -320,21 +275,19 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
           RETURNING b.key_id
         )
         SELECT count(*)::integer AS count FROM removed
-      `
-      return removed[0]!.count
-    }, refine)
+      `,
+      counted,
+      refine
+    )
 
     const lockAccount = makeLockAccount(sql)
 
     return {
       tryLock,
-      /** Locks the account against other changes until the transaction ends. Returns its revision. */
       lockAccount: (accountId: AccountId) => refine(lockAccount(accountId)),
-      findVersions,
+      findExpired,
       removeVersions,
-      findChanges,
       removeChanges,
-      findRecords,
       removeRecords,
       pageTables,
       removeTables,

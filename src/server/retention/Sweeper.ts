@@ -15,20 +15,23 @@ import { transact } from "../sql/SqlFailure.ts"
 import { RetentionRepo, type BucketKey, type Page, type TableKey } from "./RetentionRepo.ts"
 
 /** What sweeps remove. `sign_ins` are expired links, and buckets of sign-ins that are full again. */
-export type SweepKind =
-  | "versions"
-  | "changes"
-  | "idempotency_records"
-  | "tables"
-  | "sign_ins"
-  | "key_buckets"
-  | "api_keys"
-  | "links"
-  | "sessions"
-  | "oauth_clients"
-  | "oauth_codes"
-  | "oauth_tokens"
-  | "connections"
+const kinds = [
+  "versions",
+  "changes",
+  "idempotency_records",
+  "tables",
+  "sign_ins",
+  "key_buckets",
+  "api_keys",
+  "links",
+  "sessions",
+  "oauth_clients",
+  "oauth_codes",
+  "oauth_tokens",
+  "connections"
+] as const
+
+type SweepKind = (typeof kinds)[number]
 
 /** How much one sweep removed. `busy`: another instance is sweeping. `more`: it stopped at the bounds of its pace. */
 interface Sweep {
@@ -65,14 +68,16 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
   make: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const repo = yield* RetentionRepo
-    const signInLinks = yield* SignInLinks
-    const links = yield* Links
-    const keys = yield* Keys
-    const sessions = yield* Sessions
-    const clients = yield* Clients
-    const codes = yield* Codes
-    const clientTokens = yield* ClientTokens
-    const connections = yield* Grants
+    const pruned = [
+      ["sign_ins", yield* SignInLinks],
+      ["api_keys", yield* Keys],
+      ["links", yield* Links],
+      ["sessions", yield* Sessions],
+      ["oauth_clients", yield* Clients],
+      ["oauth_codes", yield* Codes],
+      ["oauth_tokens", yield* ClientTokens],
+      ["connections", yield* Grants]
+    ] as const
     const { limits } = yield* Settings
     // A walk continues where the last sweep stopped.
     const tablesWalk: Walk<TableKey> = { after: undefined }
@@ -82,21 +87,7 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
       const pace = yield* SweepPace
       const onSwept = yield* OnSwept
       const bounds = { ...limits, rows: pace.rows }
-      const removed = {
-        versions: 0,
-        changes: 0,
-        idempotency_records: 0,
-        tables: 0,
-        sign_ins: 0,
-        key_buckets: 0,
-        api_keys: 0,
-        links: 0,
-        sessions: 0,
-        oauth_clients: 0,
-        oauth_codes: 0,
-        oauth_tokens: 0,
-        connections: 0
-      }
+      const removed = Object.fromEntries(kinds.map((kind) => [kind, 0])) as Record<SweepKind, number>
 
       const batch = Effect.fnUntraced(function* (kind: SweepKind, remove: Effect.Effect<number, Unavailable>) {
         const locked = Effect.gen(function* () {
@@ -112,7 +103,7 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
 
       const ofAccount = (kind: SweepKind, accountId: AccountId, remove: Remove) => {
         const locked = Effect.flatMap(repo.lockAccount(accountId), (revision) =>
-          revision === undefined ? Effect.succeed(0) : remove(accountId, revision)
+          revision === undefined ? Effect.succeed(0) : remove(accountId, revision, bounds)
         )
         return batch(kind, locked).pipe(
           Effect.catchCauseIf(
@@ -124,11 +115,11 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
       }
 
       /** Sweeps account after account, a batch each, until nothing is left. An account that fails is skipped. */
-      const sweepAccounts = Effect.fnUntraced(function* (kind: SweepKind, find: Find, remove: Remove) {
+      const sweepAccounts = Effect.fnUntraced(function* (kind: Expiring, remove: Remove) {
         const skipped: Array<AccountId> = []
         let batches = 0
         while (batches < pace.batches) {
-          const found = yield* find(skipped)
+          const found = yield* repo.findExpired(kind, bounds, skipped)
           if (found.length === 0) return true
           for (const accountId of found) {
             batches++
@@ -162,41 +153,22 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
         return false
       })
 
-      const kinds: ReadonlyArray<Effect.Effect<boolean, Unavailable | Busy>> = [
-        sweepAccounts(
-          "versions",
-          (except) => repo.findVersions(bounds, except),
-          (accountId, revision) => repo.removeVersions(accountId, revision, bounds)
-        ),
-        sweepAccounts(
-          "changes",
-          (except) => repo.findChanges(bounds, except),
-          (accountId) => repo.removeChanges(accountId, bounds)
-        ),
-        sweepAccounts(
-          "idempotency_records",
-          (except) => repo.findRecords(bounds, except),
-          (accountId, revision) => repo.removeRecords(accountId, revision, bounds)
-        ),
+      const sweeps: ReadonlyArray<Effect.Effect<boolean, Unavailable | Busy>> = [
+        sweepAccounts("versions", repo.removeVersions),
+        sweepAccounts("changes", repo.removeChanges),
+        sweepAccounts("idempotency_records", repo.removeRecords),
         walk(tablesWalk, repo.pageTables, (idle) =>
           Effect.forEach(
             new Set(idle.map((table) => table.accountId)),
-            (accountId) => ofAccount("tables", accountId, (id, revision) => repo.removeTables(id, revision, pace.rows)),
+            (accountId) => ofAccount("tables", accountId, repo.removeTables),
             { discard: true }
           )
         ),
-        sweepAll("sign_ins", signInLinks.prune(pace.rows)),
-        sweepAll("api_keys", keys.prune(pace.rows)),
-        sweepAll("links", links.prune(pace.rows)),
-        sweepAll("sessions", sessions.prune(pace.rows)),
-        sweepAll("oauth_clients", clients.prune(pace.rows)),
-        sweepAll("oauth_codes", codes.prune(pace.rows)),
-        sweepAll("oauth_tokens", clientTokens.prune(pace.rows)),
-        sweepAll("connections", connections.prune(pace.rows)),
+        ...pruned.map(([kind, { prune }]) => sweepAll(kind, prune(pace.rows))),
         walk(bucketsWalk, repo.pageBuckets, (idle) => batch("key_buckets", repo.removeBuckets(idle)))
       ]
 
-      return yield* Effect.forEach(kinds, (kind) => kind).pipe(
+      return yield* Effect.forEach(sweeps, (one) => one).pipe(
         Effect.map((ends): Sweep["ended"] => (ends.every(Boolean) ? "done" : "more")),
         Effect.catchTag("Busy", () => Effect.succeed("busy" as const)),
         Effect.map((ended): Sweep => ({ removed, ended })),
@@ -213,8 +185,8 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
   static readonly layer = Layer.effect(this, this.make)
 }
 
-type Find = (except: ReadonlyArray<AccountId>) => Effect.Effect<ReadonlyArray<AccountId>, Unavailable>
-type Remove = (accountId: AccountId, revision: number) => Effect.Effect<number, Unavailable>
+type Expiring = Parameters<RetentionRepo["Service"]["findExpired"]>[0]
+type Remove = RetentionRepo["Service"]["removeVersions"]
 
 interface Walk<Key> {
   after: Key | undefined

@@ -16,9 +16,7 @@ import { jsonOf, wire } from "../wire/Wire.ts"
 /** The statements that may reach several accounts at once, and why. */
 const crossing: Readonly<Record<string, string>> = {
   "AccountDeletion.resume": "background work asks an index which accounts are being deleted",
-  "RetentionRepo.findVersions": "a sweep asks an index by age which accounts have expired versions",
-  "RetentionRepo.findChanges": "a sweep asks an index by age which accounts have expired changes",
-  "RetentionRepo.findRecords": "a sweep asks an index by age which accounts have expired records",
+  "RetentionRepo.findExpired": "a sweep asks an index by age which accounts have expired versions, changes or records",
   "RetentionRepo.pageTables": "a sweep walks over all tables, a page at a time",
   "RetentionRepo.pageBuckets": "a sweep walks over all buckets, a page at a time",
   "RetentionRepo.removeBuckets": "a sweep removes the idle buckets of one page, each by its whole primary key",
