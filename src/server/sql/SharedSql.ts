@@ -1,7 +1,9 @@
 import { PgTypes } from "@effect/sql-pg"
 import { Result, Effect } from "effect"
 import type { AccountId } from "../../domain/Account.ts"
+import { JsonText } from "../../domain/json/JsonText.ts"
 import { Unauthenticated } from "../../domain/Problem.ts"
+import type { Row } from "../../domain/Row.ts"
 import type { SqlClient, Statement } from "effect/sql"
 import { traced } from "../telemetry/Telemetry.ts"
 import { refine } from "./SqlFailure.ts"
@@ -26,11 +28,30 @@ export const time = (milliseconds: number): PgTypes.Parameter => PgTypes.timesta
 /** The failure of a request whose account was deleted after it was admitted. */
 export const accountGone = () => new Unauthenticated({ detail: "The account was deleted." })
 
-/** The revision of an account that a statement has read, or its failure if there is no account. */
-export const revisionOf = (
-  found: ReadonlyArray<{ readonly revision: bigint }>
-): Effect.Effect<number, Unauthenticated> =>
-  found[0] === undefined ? Effect.fail(accountGone()) : Effect.succeed(Number(found[0].revision))
+/** What a statement found that joins items to an account, and the account's revision; fails if there is no account. */
+export const foundAt = <Found extends { readonly revision: bigint; readonly id: string | null }, A>(
+  found: ReadonlyArray<Found>,
+  make: (found: Found & { readonly id: string }) => A
+): Effect.Effect<{ readonly revision: number; readonly found: ReadonlyArray<A> }, Unauthenticated> => {
+  if (found[0] === undefined) return Effect.fail(accountGone())
+  const isItem = (one: Found): one is Found & { readonly id: string } => one.id !== null
+  return Effect.succeed({ revision: Number(found[0].revision), found: found.filter(isItem).map(make) })
+}
+
+/** A row's columns that make a {@link Row}. */
+export interface StoredRow {
+  readonly id: string
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly data: string
+}
+
+export const rowOf = ({ created_at, data, id, updated_at }: StoredRow): Row => ({
+  id,
+  createdAt: created_at.getTime(),
+  updatedAt: updated_at.getTime(),
+  data: JsonText.trusted(data)
+})
 
 /**
  * Locks an account against other changes until the transaction ends. Returns its revision, or undefined without the account

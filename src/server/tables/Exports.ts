@@ -1,8 +1,8 @@
-import { Effect, Pull, Stream, type Scope } from "effect"
+import { Effect, Pull, Stream } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
-import { texts } from "../sql/SharedSql.ts"
+import { rowOf, texts, type StoredRow } from "../sql/SharedSql.ts"
 import { refineStream } from "../sql/SqlFailure.ts"
 import { JsonText } from "../../domain/json/JsonText.ts"
 import { rowText, type Row } from "../../domain/Row.ts"
@@ -14,12 +14,6 @@ interface ExportedRow {
   readonly bytes: number
 }
 
-/** An account's rows as `{tables: {name: [row]}}`, and the length of that text in bytes. */
-export interface ExportText<E> {
-  readonly bytes: number
-  readonly text: Stream.Stream<string, E>
-}
-
 const beginning = '{"tables":{'
 const end = "]}}"
 const empty = `${beginning}}}`
@@ -27,17 +21,12 @@ const empty = `${beginning}}}`
 /** The bytes of text around a row's own members, and around the rows of a table. */
 const frames = {
   /** With the comma after it, without its id. The first brace of its own members counts as the comma before them. */
-  row: rowText({
-    id: "",
-    createdAt: 0,
-    updatedAt: 0,
-    data: JsonText.trusted("{}")
-  }).bytes,
+  row: rowText({ id: "", createdAt: 0, updatedAt: 0, data: JsonText.trusted("{}") }).bytes,
   /** The quotes, colon and brackets. The last row's comma counts as the one before the next table. */
   table: '"":[]'.length
 } as const
 
-const textOf = <E>(rows: Stream.Stream<ExportedRow, E>): Stream.Stream<string, E> =>
+const textOf = <E>(rows: Stream.Stream<ExportedRow, E>) =>
   Stream.suspend(() => {
     let current: string | undefined
     const pieces = Stream.mapArray(rows, (entries) => {
@@ -54,14 +43,11 @@ const textOf = <E>(rows: Stream.Stream<ExportedRow, E>): Stream.Stream<string, E
   })
 
 /**
- * Exports all live rows by table name and then insertion order, of one snapshot, or those of these tables alone. The effect
- * succeeds once the first rows have arrived, so that a failure before can still be a response.
+ * Exports all live rows by table name and then insertion order, of one snapshot, or those of these tables alone: the text
+ * `{tables: {name: [row]}}` and its length in bytes. The effect succeeds once the first rows have arrived, so that a failure before can still be a response.
  */
 export const makeExport = (sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* (
-    accountId: AccountId,
-    tables: ReadonlyArray<string> | null
-  ): Effect.fn.Return<ExportText<Unavailable>, Unavailable, Scope.Scope> {
+  Effect.fnUntraced(function* (accountId: AccountId, tables: ReadonlyArray<string> | null) {
     const pull = yield* Stream.toPull(storedRows(sql, accountId, tables))
     const first = yield* Pull.catchDone(pull, () => Effect.succeed([] as ReadonlyArray<ExportedRow>))
     const all = Stream.concat(Stream.fromIterable(first), Stream.fromPull(Effect.succeed(pull)))
@@ -76,7 +62,7 @@ const storedRows = (
   tables: ReadonlyArray<string> | null
 ): Stream.Stream<ExportedRow, Unavailable> => {
   const among = tables === null ? sql`` : sql`AND table_name = ANY(${texts(tables)})`
-  return sql<{ table_name: string; id: string; created_at: Date; updated_at: Date; data: string; bytes: number }>`
+  return sql<StoredRow & { readonly table_name: string; readonly bytes: number }>`
         SELECT table_name, id, created_at, updated_at, data, (
           SELECT sum(t.bytes + octet_length(t.table_name) + ${frames.table}::integer)::float8
           FROM (
@@ -94,16 +80,7 @@ const storedRows = (
         WHERE account_id = ${accountId} ${among}
         ORDER BY table_name, seq
       `.stream.pipe(
-    Stream.map((row) => ({
-      table: row.table_name,
-      bytes: row.bytes,
-      row: {
-        id: row.id,
-        createdAt: row.created_at.getTime(),
-        updatedAt: row.updated_at.getTime(),
-        data: JsonText.trusted(row.data)
-      }
-    })),
+    Stream.map((row) => ({ table: row.table_name, bytes: row.bytes, row: rowOf(row) })),
     refineStream
   )
 }

@@ -3,9 +3,8 @@ import { isCut, isLong, shortKey } from "../../domain/keys/SortKey.ts"
 import type { Filter, Query, Sort } from "../../domain/Query.ts"
 import type { Condition, KeyCondition, TimeCondition } from "../../domain/query/Conditions.ts"
 import { systemFields } from "../../domain/Row.ts"
-import { texts, time } from "../sql/SharedSql.ts"
+import { rowOf, texts, time, type StoredRow } from "../sql/SharedSql.ts"
 import type { AccountId } from "../../domain/Account.ts"
-import { JsonText } from "../../domain/json/JsonText.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
@@ -188,14 +187,9 @@ export const makeStoredRows = (sql: SqlClient.SqlClient) => {
    * read: then only `bytes`, their sum, is given.
    */
   const query = traced("StoredRows.query")(function* (accountId: AccountId, table: string, query: Query, most: number) {
-    const found = yield* sql<{
-      seq: number
-      id: string
-      created_at: Date
-      updated_at: Date
-      data: string | null
-      bytes: number
-    }>`
+    const found = yield* sql<
+      Omit<StoredRow, "data"> & { readonly data: string | null; readonly seq: number; readonly bytes: number }
+    >`
         SELECT seq, id, created_at, updated_at, CASE WHEN bytes <= ${most}::float8 THEN data END AS data, bytes
         FROM (
           SELECT seq, id, created_at, updated_at, data, sum(octet_length(data)) OVER ()::float8 AS bytes
@@ -208,19 +202,7 @@ export const makeStoredRows = (sql: SqlClient.SqlClient) => {
           ) AS found
         ) AS sized
       `
-    const rows = found.flatMap(({ created_at, data, id, seq, updated_at }) =>
-      data === null
-        ? []
-        : [
-            {
-              seq,
-              id,
-              createdAt: created_at.getTime(),
-              updatedAt: updated_at.getTime(),
-              data: JsonText.trusted(data)
-            }
-          ]
-    )
+    const rows = found.flatMap(({ data, seq, ...row }) => (data === null ? [] : [{ ...rowOf({ ...row, data }), seq }]))
     return { rows, bytes: found[0]?.bytes ?? 0 }
   }, refine)
 

@@ -205,5 +205,5 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
 }
 
 /** Why an actor may not write to a table at all, or undefined. */
-const refusalOf = (actor: Actor, table: string, addsRows: boolean) =>
+const refusalOf = (actor: Actor, table: string, addsRows = false) =>
   changeRefusal(actor) ?? (addsRows ? tableRefusal(actor, table) : undefined)

@@ -16,7 +16,7 @@ import {
 import { Capacity, readWithinRoom } from "../capacity/Capacity.ts"
 import { Settings } from "../config/Settings.ts"
 import { traced } from "../telemetry/Telemetry.ts"
-import { time } from "../sql/SharedSql.ts"
+import { rowOf, time } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
 interface StoredVersion {
@@ -45,12 +45,7 @@ const versionOf = (table: string, id: string, { data, version, ...one }: StoredV
           changedBy: JsonText.trusted(one.changed_by),
           archivedAt: one.archived_at.getTime(),
           expiresAt: one.expires_at.getTime(),
-          row: {
-            id,
-            createdAt: one.created_at.getTime(),
-            updatedAt: one.updated_at.getTime(),
-            data: JsonText.trusted(data)
-          }
+          row: rowOf({ ...one, id, data })
         }
       ]
 

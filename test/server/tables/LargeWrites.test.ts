@@ -86,7 +86,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
     Effect.gen(function* () {
       const { accountId } = yield* filled
       const repo = yield* SnapshotRepo
-      const { rows } = yield* repo.rows(accountId, ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'].map(selectorOf))
+      const { found: rows } = yield* repo.rows(accountId, ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'].map(selectorOf))
       assert.strictEqual(rows.length, 10)
     })
   )
@@ -117,7 +117,7 @@ layer(services, { excludeTestServices: true })("Small requests that touch much",
       }
       const repo = yield* SnapshotRepo
       const wanted = [2, 4, 2, 1e300].map((version) => ({ table: "big", id, version }))
-      const { versions } = yield* repo.versions(accountId, wanted, 30)
+      const { found: versions } = yield* repo.versions(accountId, wanted, 30)
       assert.sameDeepMembers(
         versions.map(({ data, row, version }) => [version, data?.text, row.lastVersion]),
         [

@@ -25,8 +25,8 @@ const groupSize = 64
 const groupBytes = 1_048_576
 const groupsInFlight = 4
 
-const statements = new Map<string, CommitStatement>()
-const statementFor = (parts: CommitParts): CommitStatement => {
+const statements = new Map<string, ReturnType<typeof commitStatement>>()
+const statementFor = (parts: CommitParts) => {
   const name = JSON.stringify(parts)
   const known = statements.get(name) ?? commitStatement(parts)
   statements.set(name, known)
@@ -53,8 +53,10 @@ export class Commits extends Context.Service<Commits>()("agent-memory/server/tab
     const { limits } = yield* Settings
 
     const send = Effect.fnUntraced(function* (group: ReadonlyArray<AccountChanges>, waits: boolean) {
-      const statement = statementFor({ ...partsOf(group), waits })
-      return yield* sql.unsafe<Verdict>(statement.text, commitValues(statement, group, limits))
+      const { parameters, text } = statementFor({ ...partsOf(group), waits })
+      const lists = listsOf(group, limits)
+      const values = parameters.map((name) => commitParameters[name].of(lists))
+      return yield* sql.unsafe<Verdict>(text, values)
     }, refine)
 
     /** A statement for this account alone, which waits for its lock; also within a transaction. */
@@ -83,10 +85,11 @@ export class Commits extends Context.Service<Commits>()("agent-memory/server/tab
         )
     })
 
-    /** In one statement with the other accounts that commit at this moment. */
-    const grouped = (accountId: AccountId, changes: Changes) => submit({ accountId, changes })
-
-    return { alone, grouped }
+    return {
+      alone,
+      /** In one statement with the other accounts that commit at this moment. */
+      grouped: (accountId: AccountId, changes: Changes) => submit({ accountId, changes })
+    }
   })
 }) {
   static readonly layer = Layer.effect(this, this.make)
@@ -131,7 +134,8 @@ const partsOf = (group: ReadonlyArray<AccountChanges>): Omit<CommitParts, "waits
 })
 
 /** The changes of a group as lists: every item has its account beside it. */
-const listsOf = (group: ReadonlyArray<AccountChanges>, versionsPerRow: number) => {
+const listsOf = (group: ReadonlyArray<AccountChanges>, limits: Pick<Limits, "idempotencyHours" | "versionsPerRow">) => {
+  const { versionsPerRow } = limits
   const items = <A>(of: (changes: Changes) => ReadonlyArray<A>) =>
     group.flatMap(({ accountId, changes }) => of(changes).map((item) => ({ accountId, item })))
   const rows = items(({ touched }) => touched)
@@ -141,7 +145,7 @@ const listsOf = (group: ReadonlyArray<AccountChanges>, versionsPerRow: number) =
   const archived = items(({ archived }) => archived)
   return {
     group,
-    versionsPerRow,
+    limits,
     tables: items(({ rowsByTable }) => [...rowsByTable]),
     added,
     addedKeys: added.map(({ item }) => rowKeys(item.content!.data)),
@@ -170,7 +174,10 @@ type Lists = ReturnType<typeof listsOf>
 
 const listOf =
   <A>(type: string, parameter: (values: ReadonlyArray<A>) => PgTypes.Parameter) =>
-  (values: (lists: Lists) => ReadonlyArray<A>) => ({ type, of: (lists: Lists) => parameter(values(lists)) })
+  (values: (lists: Lists) => ReadonlyArray<A>) => ({
+    type: `${type}[]`,
+    of: (lists: Lists) => parameter(values(lists))
+  })
 
 const text = listOf("text", texts)
 const bigint = listOf("bigint", bigints)
@@ -178,7 +185,7 @@ const integer = listOf("integer", integers)
 const time = listOf("timestamptz", times)
 const binary = listOf("bytea", binaries)
 
-const accountsOf = (list: Exclude<keyof Lists, "addedKeys" | "changedKeys" | "versionsPerRow">) =>
+const accountsOf = (list: Exclude<keyof Lists, "addedKeys" | "changedKeys" | "limits">) =>
   text((lists) => lists[list].map(({ accountId }) => accountId))
 
 /** The parameters of commit statements, by their names in the text. */
@@ -239,8 +246,8 @@ const commitParameters = {
   pruned_accounts: accountsOf("pruned"),
   pruned_tables: text(({ pruned }) => pruned.map(({ item }) => item.place.table)),
   pruned_ids: text(({ pruned }) => pruned.map(({ item }) => item.place.id)),
-  pruned_versions: integer(({ pruned, versionsPerRow }) =>
-    pruned.map(({ item }) => (item.isForgotten ? lastInteger : item.lastVersion - versionsPerRow))
+  pruned_versions: integer(({ limits, pruned }) =>
+    pruned.map(({ item }) => (item.isForgotten ? lastInteger : item.lastVersion - limits.versionsPerRow))
   ),
   forgotten_accounts: accountsOf("forgotten"),
   forgotten_places: text(({ forgotten }) => forgotten.map(({ item }) => linkedPlace(item.place))),
@@ -261,36 +268,17 @@ const commitParameters = {
   record_hashes: binary(({ records }) => records.map(({ item }) => Buffer.from(item.requestHash, "hex"))),
   record_answers: text(({ records }) => records.map(({ item }) => item.body.text)),
   record_changes: bigint(({ records }) => records.map(({ item }) => item.change)),
-  record_created: time(({ records }) => records.map(({ item }) => item.createdAt))
+  record_created: time(({ records }) => records.map(({ item }) => item.createdAt)),
+  idempotency_hours: { type: "integer", of: ({ limits }: Lists) => PgTypes.int4(limits.idempotencyHours) }
 }
 
-type CommitParameter = keyof typeof commitParameters
-
-/** The values of a statement's parameters, in their order. */
-const commitValues = (
-  { parameters }: CommitStatement,
-  group: ReadonlyArray<AccountChanges>,
-  limits: Pick<Limits, "idempotencyHours" | "versionsPerRow">
-): ReadonlyArray<PgTypes.Parameter> => {
-  const lists = listsOf(group, limits.versionsPerRow)
-  return parameters.map((name) =>
-    name === "idempotency_hours" ? PgTypes.int4(limits.idempotencyHours) : commitParameters[name].of(lists)
-  )
-}
-
-/** A statement and the names of its parameters, in their order. */
-interface CommitStatement {
-  readonly text: string
-  readonly parameters: ReadonlyArray<CommitParameter | "idempotency_hours">
-}
-
-/** The statement of {@link commitText} with numbered parameters. */
-export const commitStatement = (parts: CommitParts): CommitStatement => {
-  const parameters: Array<CommitParameter | "idempotency_hours"> = []
-  const text = commitText(parts).replaceAll(/(?<!:):([a-z_]+)\b/g, (_, name: CommitParameter | "idempotency_hours") => {
+/** The statement of {@link commitText} with numbered parameters, and the names of these in their order. */
+export const commitStatement = (parts: CommitParts) => {
+  const parameters: Array<keyof typeof commitParameters> = []
+  const text = commitText(parts).replaceAll(/(?<!:):([a-z_]+)\b/g, (_, name: keyof typeof commitParameters) => {
     const known = parameters.indexOf(name)
     const number = known === -1 ? parameters.push(name) : known + 1
-    return name === "idempotency_hours" ? `$${number}::integer` : `$${number}::${commitParameters[name].type}[]`
+    return `$${number}::${commitParameters[name].type}`
   })
   return { text, parameters }
 }

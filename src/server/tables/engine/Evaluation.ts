@@ -258,7 +258,7 @@ export class Evaluation {
       const bytes = workspace.rows.get(id)?.content?.data.bytes ?? 0
       if (this.outgrows(bytes, size.before)) {
         const write = writes[size.index]!
-        const at = (isBatch ? `/operations/${size.index}` : "") + kindOf(write).rowMember(write)
+        const at = (isBatch ? `/operations/${size.index}` : "") + (kindOf(write).rowMember?.(write) ?? "")
         return this.refuse(request, tooLarge(bytes, limits.rowBytes, at), size.index)
       }
     }

@@ -1,7 +1,7 @@
 import type { SqlClient, Statement } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
-import { integers, texts, revisionOf } from "../../sql/SharedSql.ts"
+import { foundAt, integers, texts } from "../../sql/SharedSql.ts"
 import { refine } from "../../sql/SqlFailure.ts"
 import { traced } from "../../telemetry/Telemetry.ts"
 import { WorkRow } from "./Workspace.ts"
@@ -17,27 +17,6 @@ export interface WantedVersion {
 /** The largest value of the column of version numbers; requests may name any number. */
 const lastInteger = 2_147_483_647
 
-interface LoadedVersion {
-  readonly revision: bigint
-  readonly id: string | null
-  readonly table_name: string
-  readonly seq: bigint
-  readonly created_at: Date
-  readonly last_version: number
-  readonly last_update: Date
-  readonly version: number
-  readonly data: string | null
-}
-
-/** A deleted row, from its versions. */
-const rowOf = ({ created_at, id, last_update, last_version, seq, table_name }: LoadedVersion): WorkRow =>
-  new WorkRow(
-    { table: table_name, id: id!, seq: Number(seq), createdAt: created_at.getTime() },
-    undefined,
-    last_version,
-    last_update.getTime()
-  )
-
 /** Finds the versions of the rows that restores name, with the contents of the wanted ones alone. */
 export const makeVersionFinder = (sql: SqlClient.SqlClient) =>
   traced("SnapshotRepo.versions")(function* (
@@ -45,7 +24,17 @@ export const makeVersionFinder = (sql: SqlClient.SqlClient) =>
     wanted: ReadonlyArray<WantedVersion>,
     versionDays: number
   ) {
-    const found = yield* sql<LoadedVersion>`
+    const found = yield* sql<{
+      revision: bigint
+      id: string | null
+      table_name: string
+      seq: bigint
+      created_at: Date
+      last_version: number
+      last_update: Date
+      version: number
+      data: string | null
+    }>`
           SELECT a.revision, v.row_id AS id, v.table_name, v.seq, v.created_at, v.version,
             v.last_version, v.last_update, v.data
           FROM accounts a
@@ -75,20 +64,11 @@ export const makeVersionFinder = (sql: SqlClient.SqlClient) =>
           ) v ON v.archived_at > memory_now() - make_interval(days => ${versionDays}::integer)
           WHERE a.account_id = ${accountId}
         `
-    return {
-      revision: yield* revisionOf(found),
-      versions: found.flatMap((row) =>
-        row.id === null
-          ? []
-          : [
-              {
-                row: rowOf(row),
-                version: row.version,
-                data: row.data === null ? undefined : JsonText.trusted(row.data)
-              }
-            ]
-      )
-    }
+    return yield* foundAt(found, ({ created_at, data, id, last_update, last_version, seq, table_name, version }) => {
+      const place = { table: table_name, id, seq: Number(seq), createdAt: created_at.getTime() }
+      const row = new WorkRow(place, undefined, last_version, last_update.getTime())
+      return { row, version, data: data === null ? undefined : JsonText.trusted(data) }
+    })
   }, refine)
 
 /** A row that has or had an id: live, or archived and perhaps restorable. */
@@ -142,14 +122,13 @@ export const makeIdOwnerFinder = (sql: SqlClient.SqlClient) =>
       ) o ON true
       WHERE a.account_id = ${accountId}
     `
-    return {
-      revision: yield* revisionOf(found),
-      owners: found.flatMap(({ id, is_live, is_restorable, last_version, table_name }) =>
-        id === null
-          ? []
-          : [{ id, table: table_name, isLive: is_live, isRestorable: is_restorable, lastVersion: last_version }]
-      )
-    }
+    return yield* foundAt(found, ({ id, is_live, is_restorable, last_version, table_name }): IdOwner => ({
+      id,
+      table: table_name,
+      isLive: is_live,
+      isRestorable: is_restorable,
+      lastVersion: last_version
+    }))
   }, refine)
 
 /** Deleted rows of a table to find: of all of them where the filter is empty. */
@@ -165,27 +144,7 @@ export interface DeletedRow {
   readonly last: WorkRow
 }
 
-interface LoadedDeleted {
-  readonly revision: bigint
-  readonly id: string | null
-  readonly seq: bigint
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly last_version: number
-  readonly data: string | null
-}
-
 const unread = JsonText.trusted("{}")
-
-const deletedRow = (table: string, { data, last_version, ...found }: LoadedDeleted): DeletedRow => {
-  const updatedAt = found.updated_at.getTime()
-  const place = { table, id: found.id!, seq: Number(found.seq), createdAt: found.created_at.getTime() }
-  const content = { updatedAt, data: data === null ? unread : JsonText.trusted(data) }
-  return {
-    row: new WorkRow(place, undefined, last_version, updatedAt),
-    last: new WorkRow(place, content, last_version, updatedAt)
-  }
-}
 
 /** Finds the deleted rows that a filter may mean, with versions that expired and are not swept yet, and how many bytes these have. */
 export const makeDeletedFinder = (sql: SqlClient.SqlClient) => {
@@ -203,7 +162,15 @@ export const makeDeletedFinder = (sql: SqlClient.SqlClient) => {
           )`
 
   const deleted = traced("SnapshotRepo.deleted")(function* (accountId: AccountId, wanted: WantedDeleted) {
-    const found = yield* sql<LoadedDeleted>`
+    const found = yield* sql<{
+      revision: bigint
+      id: string | null
+      seq: bigint
+      created_at: Date
+      updated_at: Date
+      last_version: number
+      data: string | null
+    }>`
           SELECT a.revision, v.row_id AS id, v.seq, v.created_at, v.updated_at, v.version AS last_version,
             ${wanted.filter.isEmpty ? sql`NULL` : sql`v.data`} AS data
           FROM accounts a
@@ -211,10 +178,15 @@ export const makeDeletedFinder = (sql: SqlClient.SqlClient) => {
           WHERE a.account_id = ${accountId}
           ORDER BY v.seq
         `
-    return {
-      revision: yield* revisionOf(found),
-      rows: found.flatMap((one) => (one.id === null ? [] : [deletedRow(wanted.table, one)]))
-    }
+    return yield* foundAt(found, ({ created_at, data, id, last_version, seq, updated_at }): DeletedRow => {
+      const updatedAt = updated_at.getTime()
+      const place = { table: wanted.table, id, seq: Number(seq), createdAt: created_at.getTime() }
+      const content = { updatedAt, data: data === null ? unread : JsonText.trusted(data) }
+      return {
+        row: new WorkRow(place, undefined, last_version, updatedAt),
+        last: new WorkRow(place, content, last_version, updatedAt)
+      }
+    })
   }, refine)
 
   /** The bytes of what `deleted` reads. */

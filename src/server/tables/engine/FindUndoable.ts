@@ -1,11 +1,11 @@
 import type { SqlClient, Statement } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
-import { bigint, texts, revisionOf } from "../../sql/SharedSql.ts"
+import { bigint, foundAt, texts } from "../../sql/SharedSql.ts"
 import { refine } from "../../sql/SqlFailure.ts"
 import { traced } from "../../telemetry/Telemetry.ts"
 import type { Undoable } from "../operations/Restore.ts"
-import { WorkRow } from "./Workspace.ts"
+import { liveRow, WorkRow } from "./Workspace.ts"
 
 /** A write to take back: of its rows, those in these tables; null for all. */
 export interface WantedUndo {
@@ -33,36 +33,33 @@ interface LoadedUndo {
   readonly before: string | null
 }
 
-const rowOf = (found: LoadedUndo): WorkRow | undefined => {
-  const place = { table: found.table_name, id: found.id! }
-  if (found.live_seq !== null) {
-    const updatedAt = found.live_updated_at.getTime()
-    return new WorkRow(
-      { ...place, seq: Number(found.live_seq), createdAt: found.live_created_at.getTime() },
-      { updatedAt, data: JsonText.trusted(found.live_data) },
-      found.live_version,
-      updatedAt
-    )
-  }
-  if (found.seq === null) return undefined
-  return new WorkRow(
-    { ...place, seq: Number(found.seq), createdAt: found.created_at.getTime() },
-    undefined,
-    found.last_version,
-    found.updated_at.getTime()
-  )
-}
-
-const undoableOf = (found: LoadedUndo): Undoable => {
+const undoableOf = (found: LoadedUndo & { readonly id: string }): Undoable => {
+  const { before, id, table_name: table, version } = found
   const last = found.live_seq === null ? found.last_change : found.live_change
   return {
-    table: found.table_name,
-    id: found.id!,
-    row: rowOf(found),
+    table,
+    id,
+    row: rowOf(table, id, found),
     lastChange: last === null ? null : Number(last),
     isDelete: found.operation === "delete",
-    before: found.version === null ? null : found.before === null ? undefined : JsonText.trusted(found.before)
+    before: version === null ? null : before === null ? undefined : JsonText.trusted(before)
   }
+}
+
+const rowOf = (table: string, id: string, found: LoadedUndo): WorkRow | undefined => {
+  if (found.live_seq !== null) {
+    return liveRow(table, {
+      id,
+      seq: Number(found.live_seq),
+      createdAt: found.live_created_at.getTime(),
+      updatedAt: found.live_updated_at.getTime(),
+      lastVersion: found.live_version,
+      data: JsonText.trusted(found.live_data)
+    })
+  }
+  if (found.seq === null) return undefined
+  const place = { table, id, seq: Number(found.seq), createdAt: found.created_at.getTime() }
+  return new WorkRow(place, undefined, found.last_version, found.updated_at.getTime())
 }
 
 /** Finds the rows of a write, each as it is now and as it was before, and how many bytes these have. */
@@ -109,10 +106,7 @@ export const makeUndoFinder = (sql: SqlClient.SqlClient) => {
           WHERE a.account_id = ${accountId}
           ORDER BY c.place
         `
-    return {
-      revision: yield* revisionOf(found),
-      rows: found.flatMap((one) => (one.id === null ? [] : [undoableOf(one)]))
-    }
+    return yield* foundAt(found, undoableOf)
   }, refine)
 
   /** The bytes of the rows as they are and as they were, without reading them. */

@@ -5,8 +5,8 @@ import type { Limits } from "../../../domain/Limits.ts"
 import type { Filter } from "../../../domain/Query.ts"
 import { recordId, requestScope, restorableId, type Loaded, type WriteRequest } from "./Evaluation.ts"
 import { isRowId } from "../../../domain/Row.ts"
-import { kindOf, selectorOf } from "../operations/Operations.ts"
-import { WorkRow, Workspace, type AccountState } from "./Workspace.ts"
+import { kindOf, selectorOf, type Write } from "../operations/Operations.ts"
+import { liveRow, type WorkRow, Workspace, type AccountState } from "./Workspace.ts"
 import type { WantedDeleted, WantedVersion } from "./FindHistory.ts"
 import type { WantedUndo } from "./FindUndoable.ts"
 import type { Found, SnapshotRepo } from "./SnapshotRepo.ts"
@@ -29,6 +29,15 @@ export interface Snapshot {
   /** Nothing was read for it, so a refusal, or that nothing changes, may be out of date. */
   readonly isRemembered: boolean
 }
+
+/** What the writes of a group want, as `of` says, one after another. */
+const wanted = <A>(
+  requests: ReadonlyArray<WriteRequest>,
+  of: (kind: ReturnType<typeof kindOf>, write: Write, table: string) => A | undefined
+): ReadonlyArray<A> =>
+  requests.flatMap(({ table, writes }) =>
+    writes.map((write) => of(kindOf(write), write, table)).filter((one) => one !== undefined)
+  )
 
 /** Whether a group can be evaluated on what is remembered of its account alone, as adds can. */
 export const readsNothing = (requests: ReadonlyArray<WriteRequest>): boolean =>
@@ -60,38 +69,28 @@ export const nothingLoaded: Loaded = {
 
 /** What the writes look for. */
 const filtersOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Filter> =>
-  requests.flatMap(({ writes }) =>
-    writes.flatMap((write) => {
-      const selects = kindOf(write).selects?.(write)
-      return selects !== undefined && "filter" in selects ? [selects.filter] : []
-    })
-  )
+  wanted(requests, (kind, write) => {
+    const selects = kind.selects?.(write)
+    return selects !== undefined && "filter" in selects ? selects.filter : undefined
+  })
 
 /** The versions that restores name. */
 const versionsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<WantedVersion> =>
-  requests.flatMap(({ table, writes }) =>
-    writes.flatMap((write) => {
-      const wanted = kindOf(write).version?.(write)
-      return wanted === undefined || !isRowId(wanted.id) ? [] : [{ table, ...wanted }]
-    })
-  )
+  wanted(requests, (kind, write, table) => {
+    const version = kind.version?.(write)
+    return version === undefined || !isRowId(version.id) ? undefined : { table, ...version }
+  })
 
 /** The write that is to be undone, of which a group has one at most. */
 export const undoOf = (requests: ReadonlyArray<WriteRequest>): WantedUndo | undefined =>
-  requests.flatMap(({ writes }) => writes.flatMap((write) => kindOf(write).undoes?.(write) ?? []))[0]
+  wanted(requests, (kind, write) => kind.undoes?.(write))[0]
 
 /** The deleted rows that are to be removed for good, for which a group has one write at most. */
 export const deletedOf = (requests: ReadonlyArray<WriteRequest>): WantedDeleted | undefined =>
-  requests.flatMap(({ table, writes }) =>
-    writes.flatMap((write) => {
-      const filter = kindOf(write).forgets?.(write)
-      return filter === undefined || filter.isImpossible ? [] : [{ table, filter }]
-    })
-  )[0]
-
-/** The ids that imports bring. */
-const idsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<string> =>
-  requests.flatMap(({ writes }) => writes.flatMap((write) => kindOf(write).ids?.(write) ?? []))
+  wanted(requests, (kind, write, table) => {
+    const filter = kind.forgets?.(write)
+    return filter === undefined || filter.isImpossible ? undefined : { table, filter }
+  })[0]
 
 /**
  * Reads what a group of writes needs of its account, except what is `known` and rows that are in memory. Gives no snapshot
@@ -101,7 +100,7 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
   Effect.fnUntraced(function* (accountId: AccountId, requests: ReadonlyArray<WriteRequest>, known: Known | undefined) {
     const cached = known?.cached
     const restores = versionsOf(requests)
-    const ids = idsOf(requests)
+    const ids = wanted(requests, (kind, write) => kind.ids?.(write)).flat()
     const undo = undoOf(requests)
     const forgotten = deletedOf(requests)
     const needsNoMore = restores.length === 0 && ids.length === 0 && undo === undefined && forgotten === undefined
@@ -127,21 +126,21 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
     )
     if (!isOneSnapshot) return undefined
     const restorable = new Map<string, { readonly row: WorkRow; readonly versions: Map<number, JsonText> }>()
-    for (const { data, row, version } of versions?.versions ?? []) {
+    for (const { data, row, version } of versions?.found ?? []) {
       const id = restorableId(row.place.table, row.place.id)
       const one = restorable.get(id) ?? { row, versions: new Map<number, JsonText>() }
       if (data !== undefined) one.versions.set(version, data)
       restorable.set(id, one)
     }
     const loaded = {
-      records: new Map((records?.records ?? []).map((record) => [recordId(record.scope, record.key), record])),
+      records: new Map((records?.found ?? []).map((record) => [recordId(record.scope, record.key), record])),
       restorable,
-      idOwners: Map.groupBy(owners?.owners ?? [], ({ id }) => id),
-      undoable: undoable?.rows ?? [],
-      deleted: deleted?.rows ?? []
+      idOwners: Map.groupBy(owners?.found ?? [], ({ id }) => id),
+      undoable: undoable?.found ?? [],
+      deleted: deleted?.found ?? []
     }
     return {
-      ...snapshotOf(account, cached?.rows ?? rows?.rows ?? [], loaded, requests),
+      ...snapshotOf(account, cached?.rows ?? rows?.found ?? [], loaded, requests),
       isRemembered: cached !== undefined
     }
   })
@@ -165,14 +164,8 @@ export interface RecordKey {
 
 /** The rows that the writes may act on; those that several operations name are read once. */
 export const selectorsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Selector> => {
-  const selectors = new Map<string, Selector>()
-  for (const { table, writes } of requests) {
-    for (const write of writes) {
-      const selector = selectorOf(write, table)
-      if (selector !== undefined) selectors.set(selectorKey(selector), selector)
-    }
-  }
-  return [...selectors.values()]
+  const selectors = wanted(requests, (_, write, table) => selectorOf(write, table))
+  return [...new Map(selectors.map((selector) => [selectorKey(selector), selector])).values()]
 }
 
 /** Equal for selectors that find the same rows. */
@@ -202,9 +195,6 @@ export interface CachedSelection {
 
 /** How many bytes of rows a group may have parsed: for more, the database's index is faster. */
 const mostParsed = 16 * 1_048_576
-
-const workRow = (table: string, { createdAt, data, id, lastVersion, seq, updatedAt }: CachedRow): WorkRow =>
-  new WorkRow({ table, id, seq, createdAt }, { updatedAt, data }, lastVersion, updatedAt)
 
 function* selected(table: CachedTable, selects: Selects): Turns<ReadonlyArray<CachedRow>> {
   if ("id" in selects) {
@@ -245,7 +235,7 @@ export const selectCached = Effect.fnUntraced(function* (
         rows: found.length,
         bytes: found.reduce((sum, { data }) => sum + data.bytes, 0)
       })
-      for (const row of found) if (!rows.has(row.id)) rows.set(row.id, workRow(table, row))
+      for (const row of found) if (!rows.has(row.id)) rows.set(row.id, liveRow(table, row))
       if (filter !== undefined) yield* inTurns(pace.worked(cached.rowBytes))
     }
   }

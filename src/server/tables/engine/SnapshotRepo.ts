@@ -2,25 +2,14 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { AccountId } from "../../../domain/Account.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
-import { texts, times, accountGone, revisionOf } from "../../sql/SharedSql.ts"
+import { accountGone, foundAt, rowOf, texts, times, type StoredRow } from "../../sql/SharedSql.ts"
 import { refine } from "../../sql/SqlFailure.ts"
 import { makeDeletedFinder, makeIdOwnerFinder, makeVersionFinder } from "./FindHistory.ts"
 import { makeUndoFinder } from "./FindUndoable.ts"
 import type { RecordKey } from "./Load.ts"
 import type { Selector } from "../operations/OperationKind.ts"
-import { WorkRow, type Place } from "./Workspace.ts"
+import { liveRow } from "./Workspace.ts"
 import { traced } from "../../telemetry/Telemetry.ts"
-
-interface LoadedRow {
-  readonly revision: bigint
-  readonly id: string | null
-  readonly table_name: string
-  readonly seq: bigint
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly last_version: number
-  readonly data: string
-}
 
 /** The SQL that loads what writes need. Every statement returns the revision it read, so several can form one snapshot. */
 export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/server/tables/engine/SnapshotRepo", {
@@ -60,20 +49,15 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
       }
     }, refine)
 
-    const place = (row: LoadedRow): Place => ({
-      table: row.table_name,
-      id: row.id!,
-      seq: Number(row.seq),
-      createdAt: row.created_at.getTime()
-    })
-
-    const liveRow = (row: LoadedRow): WorkRow => {
-      const updatedAt = row.updated_at.getTime()
-      return new WorkRow(place(row), { updatedAt, data: JsonText.trusted(row.data) }, row.last_version, updatedAt)
-    }
-
     const rows = traced("SnapshotRepo.rows")(function* (accountId: AccountId, selectors: ReadonlyArray<Selector>) {
-      const found = yield* sql<LoadedRow>`
+      const found = yield* sql<
+        StoredRow & {
+          readonly revision: bigint
+          readonly table_name: string
+          readonly seq: bigint
+          readonly last_version: number
+        }
+      >`
           SELECT a.revision, r.id, r.table_name, r.seq, r.created_at, r.updated_at, r.last_version, r.data
           FROM accounts a
           LEFT JOIN LATERAL (
@@ -82,23 +66,22 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
           ) r ON true
           WHERE a.account_id = ${accountId}
         `
-      return {
-        revision: yield* revisionOf(found),
-        rows: found.flatMap((row) => (row.id === null ? [] : [liveRow(row)]))
-      }
+      return yield* foundAt(found, (row) =>
+        liveRow(row.table_name, { ...rowOf(row), seq: Number(row.seq), lastVersion: row.last_version })
+      )
     }, refine)
 
     const records = traced("SnapshotRepo.records")(function* (accountId: AccountId, wanted: ReadonlyArray<RecordKey>) {
       const found = yield* sql<{
         revision: bigint
-        scope: string | null
+        id: string | null
         key: string
         request_hash: Uint8Array
         answer: string | null
         change: bigint | null
         created_at: Date
       }>`
-          SELECT a.revision, i.scope, i.key, i.request_hash, i.answer, i.change, i.created_at
+          SELECT a.revision, i.scope AS id, i.key, i.request_hash, i.answer, i.change, i.created_at
           FROM accounts a
           LEFT JOIN LATERAL (
             SELECT i.scope, i.key, i.request_hash, i.answer, i.change, i.created_at
@@ -115,23 +98,14 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
           ) i ON true
           WHERE a.account_id = ${accountId}
         `
-      return {
-        revision: yield* revisionOf(found),
-        records: found.flatMap((row) =>
-          row.scope === null
-            ? []
-            : [
-                {
-                  scope: row.scope,
-                  key: row.key,
-                  requestHash: Buffer.from(row.request_hash).toString("hex"),
-                  body: row.answer === null ? undefined : JsonText.trusted(row.answer),
-                  change: row.change === null ? null : Number(row.change),
-                  createdAt: row.created_at.getTime()
-                }
-              ]
-        )
-      }
+      return yield* foundAt(found, (row) => ({
+        scope: row.id,
+        key: row.key,
+        requestHash: Buffer.from(row.request_hash).toString("hex"),
+        body: row.answer === null ? undefined : JsonText.trusted(row.answer),
+        change: row.change === null ? null : Number(row.change),
+        createdAt: row.created_at.getTime()
+      }))
     }, refine)
 
     /** The bytes of those of these responses that are kept, without reading them. */

@@ -6,6 +6,7 @@ import type { JsonText } from "../../../domain/json/JsonText.ts"
 import type { ChangeOperation } from "../../../domain/Change.ts"
 import type { Row } from "../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../domain/Turns.ts"
+import type { CachedRow } from "./cache/CachedTable.ts"
 
 /** An account's counters. `revision` grows with every committed change. */
 export interface AccountState {
@@ -140,6 +141,10 @@ export class WorkRow {
     return this.keys.map
   }
 }
+
+/** A row that is stored as it is here. */
+export const liveRow = (table: string, { createdAt, data, id, lastVersion, seq, updatedAt }: CachedRow): WorkRow =>
+  new WorkRow({ table, id, seq, createdAt }, { updatedAt, data }, lastVersion, updatedAt)
 
 /**
  * The part of one account that a group of writes touches, in memory. Writes change it one after another, each as a whole

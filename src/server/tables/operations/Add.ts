@@ -53,7 +53,6 @@ export const save: OperationKind<
   Row,
   EditConflict | FieldNotFound | FieldNotText | ReservedField | RowNotFound
 > = {
-  addsRows: false,
   fields: ({ fields }) => fields,
   check: (edit, size, at) =>
     Result.map(fieldsWithin(edit.fields, size, at + memberOf(edit)), (fields) => ({ ...edit, fields })),
@@ -129,8 +128,7 @@ export const add: OperationKind<SentAdd, Add, JsonText, ReservedField> = {
     if (key !== undefined) context.saveAddRecord(key, data, row)
     return Result.succeed(row)
   },
-  print: (row) => row,
-  rowMember: () => ""
+  print: (row) => row
 }
 
 /** A row that replaces the one whose `key` fields have the same values, or is new. */

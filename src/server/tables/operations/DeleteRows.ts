@@ -58,7 +58,6 @@ export const chosenBy = (
 }
 
 export const deleteRows: OperationKind<SentDelete, Delete, Deleted, EditConflict | FilterRequired> = {
-  addsRows: false,
   check: (sent, _size, at) =>
     Result.flatMap(chosenBy(sent, at), (filter) =>
       Result.map(guardOf(sent, at), (guard) => ({
@@ -110,6 +109,5 @@ export const deleteRows: OperationKind<SentDelete, Delete, Deleted, EditConflict
     const shown = `"ids":${JSON.stringify(ids.slice(0, maxIds))}${ids.length > maxIds ? ',"has_more":true' : ""}`
     const until = forgotten === undefined ? `"${timeText(restorableUntil)}"` : "null"
     return JsonText.trusted(`{${counts},${shown},"restorable_until":${until}}`)
-  },
-  rowMember: () => ""
+  }
 }

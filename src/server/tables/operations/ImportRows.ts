@@ -108,6 +108,5 @@ export const importRows: OperationKind<
     const detail = `${matches} of the rows to import ${matches === 1 ? "has an id" : "have ids"} that the account has already.`
     return Result.fail(new IdExists({ detail, errors: issues, matches }))
   },
-  print: ({ rows, tables }) => JsonText.trusted(`{"tables":${tables},"rows":${rows}}`),
-  rowMember: () => ""
+  print: ({ rows, tables }) => JsonText.trusted(`{"tables":${tables},"rows":${rows}}`)
 }

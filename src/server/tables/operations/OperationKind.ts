@@ -98,7 +98,7 @@ export type RowMember = "" | "/row" | "/patch" | "/edits"
  */
 export interface OperationKind<Sent, Checked, Outcome, Failure = never> {
   /** Whether it can add rows, so that it is refused in tables that the actor can't see. */
-  readonly addsRows: boolean
+  readonly addsRows?: true
   /** The member whose text may be as long as the longest stored row, where the limit was lowered since. */
   readonly fields?: (sent: Sent) => JsonText | undefined
   /** Checks what can be checked without the account's rows. `at` is the operation's JSON Pointer in the request. */
@@ -132,8 +132,8 @@ export interface OperationKind<Sent, Checked, Outcome, Failure = never> {
   ) => Result.Result<Outcome, CommonFailure | Failure> | Turns<Result.Result<Outcome, CommonFailure | Failure>>
   /** The body of its response. */
   readonly print: (outcome: Outcome) => JsonText
-  /** The member to name when the row is too large. */
-  readonly rowMember: (write: Checked) => RowMember
+  /** The member to name when the row is too large; none without this. */
+  readonly rowMember?: (write: Checked) => RowMember
 }
 
 /** A new row with these fields. */

@@ -7,21 +7,18 @@ import { JsonText } from "../../../domain/json/JsonText.ts"
 import type { WorkRow } from "../engine/Workspace.ts"
 
 /** An archived version of a row that becomes its content again, also where the row was deleted. */
-export interface SentRestore extends Guarded {
+interface Restore {
   readonly action: "restore"
   readonly id: string
   readonly version: number
 }
 
-export interface Restore {
-  readonly action: "restore"
-  readonly id: string
-  readonly version: number
-  readonly guard: Guard | undefined
-}
-
-export const restoreVersion: OperationKind<SentRestore, Restore, Row, EditConflict | VersionNotFound> = {
-  addsRows: false,
+export const restoreVersion: OperationKind<
+  Restore & Guarded,
+  Restore & { readonly guard: Guard | undefined },
+  Row,
+  EditConflict | VersionNotFound
+> = {
   check: (sent, _size, at) =>
     Result.map(guardOf(sent, at), (guard) => ({ action: sent.action, id: sent.id, version: sent.version, guard })),
   canonical: ({ action, id, ifMatch, ifUpdatedAt, version }) => ({ action, id, version, ifUpdatedAt, ifMatch }),
@@ -44,8 +41,7 @@ export const restoreVersion: OperationKind<SentRestore, Restore, Row, EditConfli
     workspace.replace(row, data, "restore", changedBy, now)
     return Result.succeed(row.row)
   },
-  print: (row) => printRow(row),
-  rowMember: () => ""
+  print: (row) => printRow(row)
 }
 
 /** A write that is taken back as a whole: by all of its rows in these tables, which are all that the caller can see. */
@@ -93,7 +89,6 @@ const isChangedSince = ({ isDelete, lastChange, row }: Undoable, change: number)
   row === undefined ? !isDelete : (row.content !== undefined) === isDelete || lastChange !== change
 
 export const undo: OperationKind<Undo, Undo, Undone, ChangedSince | ChangeNotFound | VersionNotFound> = {
-  addsRows: false,
   check: (sent) => Result.succeed(sent),
   canonical: ({ action, change }) => ({ action, change }),
   undoes: ({ change, tables }) => ({ change, tables }),
@@ -126,6 +121,5 @@ export const undo: OperationKind<Undo, Undo, Undone, ChangedSince | ChangeNotFou
       `{"undone":${undone}${change === undefined ? "" : `,"change":${change}`},"rows":[`,
       rows.map(({ id, operation, table }) => `{"table":"${table}","operation":"${operation}","row_id":"${id}"}`).join(),
       "]}"
-    ]),
-  rowMember: () => ""
+    ])
 }

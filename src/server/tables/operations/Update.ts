@@ -30,23 +30,17 @@ import type { Filter } from "../../../domain/Query.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 
 /** Changes of the row with this id; the id is any text. */
-export interface SentUpdateRow extends SentChanges {
-  readonly action: "update_row"
-  readonly id: string
-}
-
-export interface UpdateRow extends RowChanges {
+interface UpdateRow {
   readonly action: "update_row"
   readonly id: string
 }
 
 export const updateRow: OperationKind<
-  SentUpdateRow,
-  UpdateRow,
+  UpdateRow & SentChanges,
+  UpdateRow & RowChanges,
   { readonly row: Row; readonly note: string | undefined },
   EditConflict | JsonProblem | ReservedField | RowNotFound
 > = {
-  addsRows: false,
   fields: ({ patch }) => patch,
   check: (sent, size, at) =>
     Result.map(checkChanges(sent, size, at), (changes) => ({ action: sent.action, id: sent.id, ...changes })),
@@ -68,14 +62,14 @@ export const updateRow: OperationKind<
 }
 
 /** Changes of the one row that matches a filter and has the words of a search, or of each that does. */
-export interface SentUpdateWhere extends SentChanges {
+interface SentUpdateWhere extends SentChanges {
   readonly action: "update_where"
   readonly filter: JsonText
   readonly search?: string | undefined
   readonly allowMultiple?: boolean
 }
 
-export interface UpdateWhere extends RowChanges {
+interface UpdateWhere extends RowChanges {
   readonly action: "update_where"
   readonly filter: Filter
   readonly allowMultiple: boolean
@@ -87,7 +81,6 @@ export const updateWhere: OperationKind<
   { readonly rows: ReadonlyArray<Row>; readonly note: string | undefined },
   EditConflict | FilterRequired | JsonProblem | MultipleMatches | ReservedField | RowNotFound
 > = {
-  addsRows: false,
   fields: ({ patch }) => patch,
   check: (sent, size, at) =>
     Result.flatMap(requiredFilter(sent, at), (filter) =>

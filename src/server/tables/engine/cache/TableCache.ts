@@ -7,7 +7,7 @@ import type { Unavailable } from "../../../../domain/Problem.ts"
 import { Settings } from "../../../config/Settings.ts"
 import { CachedTable, rowOverhead, type CachedRow, type TableChange } from "./CachedTable.ts"
 import { CacheEntries, type Entry, type Loading } from "./CacheEntries.ts"
-import { JsonText } from "../../../../domain/json/JsonText.ts"
+import { rowOf, type StoredRow } from "../../../sql/SharedSql.ts"
 import { refine } from "../../../sql/SqlFailure.ts"
 import { inTurns } from "../../../../domain/Turns.ts"
 import { traced } from "../../../telemetry/Telemetry.ts"
@@ -235,24 +235,13 @@ export interface CacheReads {
   readonly revisions: (accountId: AccountId) => Effect.Effect<TableRevisions | undefined, Unavailable>
 }
 
-interface LoadedRow extends Snapshot {
+interface LoadedRow extends Snapshot, StoredRow {
   readonly bytes: number
   readonly seq: number | null
-  readonly id: string
-  readonly created_at: Date
-  readonly updated_at: Date
   readonly last_version: number
-  readonly data: string
 }
 
-const rowOf = (row: LoadedRow): CachedRow => ({
-  id: row.id,
-  createdAt: row.created_at.getTime(),
-  updatedAt: row.updated_at.getTime(),
-  data: JsonText.trusted(row.data),
-  seq: row.seq!,
-  lastVersion: row.last_version
-})
+const cachedRow = (row: LoadedRow): CachedRow => ({ ...rowOf(row), seq: row.seq!, lastVersion: row.last_version })
 
 /** The SQL of the cache. Each read is one statement, so that rows and revision are of one snapshot. */
 export const makeCacheReads = (sql: SqlClient.SqlClient): CacheReads => {
@@ -281,7 +270,7 @@ export const makeCacheReads = (sql: SqlClient.SqlClient): CacheReads => {
     const { bytes, incarnation, revision } = first
     if (bytes > most) return { revision, incarnation, table: undefined }
     const rows = first.seq === null ? [] : found
-    return { revision, incarnation, table: yield* inTurns(CachedTable.from(Iterator.from(rows).map(rowOf))) }
+    return { revision, incarnation, table: yield* inTurns(CachedTable.from(Iterator.from(rows).map(cachedRow))) }
   })
 
   const revisions = traced("TableCache.revisions")(function* (accountId: AccountId) {
