@@ -4,6 +4,7 @@ import { AccountApi, ConnectionsApi, SignInApi } from "./AccountApi.ts"
 import { ChangesApi, VersionsApi } from "./HistoryApi.ts"
 import { KeysApi } from "./KeysApi.ts"
 import { LinksApi } from "./LinksApi.ts"
+import { Authentication, Problems, RequestBody } from "./Middleware.ts"
 import { RowsApi } from "./RowsApi.ts"
 import { TablesApi } from "./TablesApi.ts"
 
@@ -68,9 +69,18 @@ const renameEncoded = (value: unknown): unknown => {
   )
 }
 
+/** What needs an API key. */
+const withKey = HttpApi.make("v1")
+  .add(TablesApi, KeysApi, ChangesApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi, AccountApi)
+  .middleware(RequestBody)
+  .middleware(Authentication)
+  .middleware(Problems)
+  .prefix("/v1")
+
 /** The REST interface: handlers, the OpenAPI document and the client derive from it. */
 export class Api extends HttpApi.make("agent-memory")
-  .add(SignInApi, TablesApi, KeysApi, ChangesApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi, AccountApi)
+  .add(SignInApi)
+  .addHttpApi(withKey)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { onExcessProperty: "error", errors: "all" })
   .annotateMerge(

@@ -1,12 +1,25 @@
-import { Option, Schema, SchemaGetter } from "effect"
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Timestamp } from "../domain/Account.ts"
 import * as P from "../domain/Problem.ts"
 import { defaultQueryLimit } from "../domain/Limits.ts"
 import { ChangedBy, deletedPlaceOf } from "../domain/Row.ts"
-import { Authentication, BodySize, CallClass, Problems, RequestBody } from "./Middleware.ts"
-import { jsonBody, pageLimit, Row, tableParams, dryRunQuery, idempotencyHeaders } from "./Payloads.ts"
-import { badJson, guardedHeaders, RestoreRequest, RowAnswer, write400 } from "./RowsApi.ts"
+import { reads, writes } from "./Middleware.ts"
+import {
+  asInteger,
+  badBody,
+  dryRunQuery,
+  idempotencyHeaders,
+  jsonBody,
+  optional,
+  pageCursor,
+  pageLimit,
+  Row,
+  tableParams,
+  wholeNumber
+} from "./Payloads.ts"
+import { badJson, writeOne } from "./RowsApi.ts"
+import { guardedHeaders, guardFields } from "./RowPayloads.ts"
 import { changePlaceOf, ChangeRecord } from "../domain/Change.ts"
 import { TableName } from "../domain/Query.ts"
 
@@ -38,6 +51,13 @@ const CurrentAuthor = Schema.Struct({
     "written before changes had numbers. Absent for a deleted row."
 })
 
+/** What a page has beside its entries. */
+const pageFields = {
+  has_more: Schema.Boolean,
+  next_cursor: Schema.optionalKey(Schema.String),
+  note: optional(Schema.String, "Why nothing may be listed of the table.")
+}
+
 /** The archived versions of a row. */
 export class VersionsApi extends HttpApiGroup.make("versions")
   .add(
@@ -47,63 +67,43 @@ export class VersionsApi extends HttpApiGroup.make("versions")
       success: jsonBody(Schema.Struct({ versions: Schema.Array(Version), current: Schema.optionalKey(CurrentAuthor) })),
       error: [...badJson, P.Unavailable]
     }).annotateMerge(
-      OpenApi.annotations({
-        summary: "List a row's versions",
-        description:
-          "The archived versions of a live or deleted row, newest first: the last {limits.versionsPerRow}, kept for {limits.versionDays}."
-      })
+      reads(
+        "List a row's versions",
+        "The archived versions of a live or deleted row, newest first: the last {limits.versionsPerRow}, kept for {limits.versionDays}."
+      )
     ),
     HttpApiEndpoint.get("deleted", "/:table/deleted", {
       params: tableParams,
       query: {
-        limit: Schema.optionalKey(pageLimit("rows", defaultQueryLimit)),
-        cursor: Schema.optionalKey(
-          Schema.String.annotate({ description: "The `next_cursor` of the previous page." }).check(
-            Schema.makeFilter((text) => Option.isSome(deletedPlaceOf(text)), {
-              message: "must be the next_cursor of an earlier response"
-            })
-          )
-        )
+        limit: pageLimit("rows", defaultQueryLimit),
+        cursor: pageCursor(deletedPlaceOf)
       },
-      success: jsonBody(
-        Schema.Struct({
-          versions: Schema.Array(Version),
-          has_more: Schema.Boolean,
-          next_cursor: Schema.optionalKey(Schema.String),
-          note: Schema.optionalKey(Schema.String.annotate({ description: "Why nothing may be listed of the table." }))
-        })
-      ),
+      success: jsonBody(Schema.Struct({ versions: Schema.Array(Version), ...pageFields })),
       error: [...badJson, P.Unavailable]
     }).annotateMerge(
-      OpenApi.annotations({
-        summary: "List deleted rows",
-        description:
-          "The rows of a table that are gone and can be restored, last deleted first: each as the version to restore, " +
+      reads(
+        "List deleted rows",
+        "The rows of a table that are gone and can be restored, last deleted first: each as the version to restore, " +
           "with when and by whom it was deleted, until when it can be restored, and its content."
-      })
+      )
     ),
     HttpApiEndpoint.post("restore", "/:table/restore", {
       params: tableParams,
       headers: guardedHeaders,
-      payload: jsonBody(RestoreRequest),
-      success: jsonBody(RowAnswer),
-      error: [...write400, P.VersionNotFound, P.EditConflict]
-    })
-      .annotate(BodySize, "row")
-      .annotate(CallClass, "write")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Restore a version",
-          description:
-            "Makes an archived version the live row again, and recreates a deleted row. The current row is archived " +
-            "first, so a restore can itself be undone."
-        })
+      payload: jsonBody(
+        Schema.Struct({ id: Schema.String, version: wholeNumber("must be a whole number from 1"), ...guardFields })
+      ),
+      success: jsonBody(Schema.Struct({ row: Row })),
+      error: [...writeOne, P.VersionNotFound, P.EditConflict]
+    }).annotateMerge(
+      writes(
+        "Restore a version",
+        "Makes an archived version the live row again, and recreates a deleted row. The current row is archived " +
+          "first, so a restore can itself be undone.",
+        "row"
       )
+    )
   )
-  .middleware(RequestBody)
-  .middleware(Authentication)
-  .middleware(Problems)
-  .prefix("/v1")
   .annotateMerge(
     OpenApi.annotations({ title: "Versions", description: "List earlier versions of rows, and restore them." })
   ) {}
@@ -116,41 +116,15 @@ const since = Schema.String.annotate({
       message: "must be the number of a change, or 0"
     })
   )
-  .pipe(
-    Schema.decodeTo(Schema.Int, {
-      decode: SchemaGetter.transform(Number),
-      encode: SchemaGetter.transform(String)
-    })
-  )
-
-const cursor = Schema.String.annotate({ description: "The `next_cursor` of the previous page." }).check(
-  Schema.makeFilter((text) => Option.isSome(changePlaceOf(text)), {
-    message: "must be the next_cursor of an earlier response"
-  })
-)
-
-/** A page of changes. */
-const ChangePage = Schema.Struct({
-  changes: Schema.Array(ChangeRecord),
-  has_more: Schema.Boolean,
-  next_cursor: Schema.optionalKey(Schema.String),
-  note: Schema.optionalKey(Schema.String.annotate({ description: "Why nothing may be listed of the table." }))
-})
+  .pipe(asInteger)
 
 const UndoRequest = Schema.Struct({
-  change: Schema.Number.check(
-    Schema.makeFilter((change) => Number.isSafeInteger(change) && change >= 1, {
-      message: "must be the number of a change, 1 or more",
-      toJsonSchema: () => ({ type: "integer", minimum: 1 })
-    })
-  )
+  change: wholeNumber("must be the number of a change, 1 or more", Number.MAX_SAFE_INTEGER)
 })
 
 const UndoAnswer = Schema.Struct({
   undone: Schema.Int.annotate({ description: "The change that was undone, or would be." }),
-  change: Schema.optionalKey(
-    Schema.Int.annotate({ description: "The number of this undo, which can itself be undone. Absent in a dry run." })
-  ),
+  change: optional(Schema.Int, "The number of this undo, which can itself be undone. Absent in a dry run."),
   rows: Schema.Array(
     Schema.Struct({ table: Schema.String, operation: Schema.Literals(["delete", "restore"]), row_id: Schema.String })
   ).annotate({ description: "Each row, and whether it is deleted or gets its former content back." })
@@ -163,25 +137,22 @@ export class ChangesApi extends HttpApiGroup.make("changes")
       query: {
         since: Schema.optionalKey(since),
         table: Schema.optionalKey(TableName),
-        by: Schema.optionalKey(
-          Schema.String.annotate({ description: "The id of a key, connection or link: only its changes." })
-        ),
-        limit: Schema.optionalKey(pageLimit("changes", defaultQueryLimit)),
-        cursor: Schema.optionalKey(cursor)
+        by: optional(Schema.String, "The id of a key, connection or link: only its changes."),
+        limit: pageLimit("changes", defaultQueryLimit),
+        cursor: pageCursor(changePlaceOf)
       },
-      success: jsonBody(ChangePage),
+      success: jsonBody(Schema.Struct({ changes: Schema.Array(ChangeRecord), ...pageFields })),
       error: [P.InvalidRequest, P.InvalidTableName, P.ChangesExpired, P.Unavailable]
     }).annotateMerge(
-      OpenApi.annotations({
-        summary: "List changes",
-        description:
-          "What writes did to rows, by whom and when, one entry for each row: newest first, or oldest first after the " +
+      reads(
+        "List changes",
+        "What writes did to rows, by whom and when, one entry for each row: newest first, or oldest first after the " +
           "change named by `since`. If there are more, `has_more` is true, and `next_cursor` gets the next page. To follow " +
           "an account, read the pages until `has_more` is false, keep the last `change`, and pass it as `since` next time: " +
           "nothing is missed and nothing comes twice, whichever instance responds. Changes are kept for " +
           "{limits.versionDays}, up to {limits.changes} of an account. After a change that is no longer kept, the response " +
           "is 410: read everything again with `GET /v1/_export`."
-      })
+      )
     ),
     HttpApiEndpoint.post("undo", "/_undo", {
       headers: idempotencyHeaders,
@@ -189,10 +160,7 @@ export class ChangesApi extends HttpApiGroup.make("changes")
       payload: jsonBody(UndoRequest),
       success: jsonBody(UndoAnswer),
       error: [
-        P.InvalidRequest,
-        P.InvalidJson,
-        P.DuplicateField,
-        P.TooDeep,
+        ...badBody,
         P.TableLimit,
         P.RowLimit,
         P.ChangeNotFound,
@@ -204,23 +172,16 @@ export class ChangesApi extends HttpApiGroup.make("changes")
         P.RequestTooLarge,
         P.Unavailable
       ]
-    })
-      .annotate(CallClass, "write")
-      .annotate(BodySize, "small")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Undo a write",
-          description:
-            "Takes back one whole write: rows that it added are deleted, rows that it changed or deleted get their former " +
-            "content, byte for byte. If any of its rows has changed since, nothing is done, and the 409 names those rows. " +
-            "An undo is a change too, and can be undone. `dry_run=true` tells what it would do."
-        })
+    }).annotateMerge(
+      writes(
+        "Undo a write",
+        "Takes back one whole write: rows that it added are deleted, rows that it changed or deleted get their former " +
+          "content, byte for byte. If any of its rows has changed since, nothing is done, and the 409 names those rows. " +
+          "An undo is a change too, and can be undone. `dry_run=true` tells what it would do.",
+        "small"
       )
+    )
   )
-  .middleware(RequestBody)
-  .middleware(Authentication)
-  .middleware(Problems)
-  .prefix("/v1")
   .annotateMerge(
     OpenApi.annotations({ title: "Changes", description: "See who changed what, and take a write back." })
   ) {}

@@ -3,9 +3,20 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { defaultQueryLimit, maxQueryLimit } from "../domain/Limits.ts"
 import { CreatedLink } from "../domain/Link.ts"
 import * as P from "../domain/Problem.ts"
-import { SortName, TableName } from "../domain/Query.ts"
-import { Authentication, BodySize, Problems, RequestBody, withStatus } from "./Middleware.ts"
-import { FieldNames, FilterObject, jsonBody, refusedIdempotencyKey, search } from "./Payloads.ts"
+import { TableName } from "../domain/Query.ts"
+import { maxFields } from "../domain/query/Fields.ts"
+import { reads } from "./Middleware.ts"
+import {
+  badSmallBody,
+  FilterObject,
+  jsonBody,
+  names,
+  optional,
+  refusedIdempotencyKey,
+  search,
+  sort,
+  wholeNumber
+} from "./Payloads.ts"
 
 const RowId = Schema.String.annotate({ description: "The row's id." })
 
@@ -19,31 +30,21 @@ const QueryLinkRequest = Schema.Struct({
   table: TableName,
   filter: Schema.optionalKey(FilterObject),
   search,
-  sort: Schema.optionalKey(
-    SortName.annotate({
-      description: "A field name; a leading `-` sorts descending."
-    })
-  ),
+  sort,
   limit: Schema.optionalKey(
-    Schema.Number.check(
-      Schema.makeFilter((limit) => Number.isInteger(limit) && limit >= 1 && limit <= maxQueryLimit, {
-        message: `must be a whole number from 1 to ${maxQueryLimit}`,
-        toJsonSchema: () => ({ type: "integer", minimum: 1, maximum: maxQueryLimit, default: defaultQueryLimit })
-      })
-    ).annotate({ description: `The most rows of a page; ${defaultQueryLimit} by default. Further pages follow.` })
+    wholeNumber(`must be a whole number from 1 to ${maxQueryLimit}`, maxQueryLimit, {
+      maximum: maxQueryLimit,
+      default: defaultQueryLimit
+    }).annotate({ description: `The most rows of a page; ${defaultQueryLimit} by default. Further pages follow.` })
   ),
-  fields: Schema.optionalKey(FieldNames)
+  fields: optional(
+    names(maxFields),
+    `Up to ${maxFields} names of fields; each row then has these fields and \`id\`. \`*\` stands for all of a row's own ` +
+      "fields, without `created_at` and `updated_at`."
+  )
 })
 
-const bad = [
-  P.InvalidTableName,
-  P.InvalidRequest,
-  P.InvalidJson,
-  P.DuplicateField,
-  P.TooDeep,
-  withStatus(400, P.RequestTooLarge),
-  P.Unavailable
-] as const
+const bad = [P.InvalidTableName, ...badSmallBody] as const
 
 const headers = refusedIdempotencyKey
 const success = jsonBody(CreatedLink)
@@ -56,49 +57,40 @@ export class LinksApi extends HttpApiGroup.make("links")
       payload: jsonBody(RowLinkRequest),
       success,
       error: [...bad, P.RowNotFound]
-    })
-      .annotate(BodySize, "small")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Link to a row",
-          description: "Creates a page where a person can see and edit one stored row, and a URL to download it."
-        })
-      ),
+    }).annotateMerge(
+      reads(
+        "Link to a row",
+        "Creates a page where a person can see and edit one stored row, and a URL to download it.",
+        "small"
+      )
+    ),
     HttpApiEndpoint.post("textField", "/_text_field_links", {
       headers,
       payload: jsonBody(TextFieldLinkRequest),
       success,
       error: [...bad, P.RowNotFound, P.FieldNotFound, P.FieldNotText]
-    })
-      .annotate(BodySize, "small")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Link to a text field",
-          description:
-            "Creates a page where a person can see and edit one string field of a stored row, such as Markdown, code, " +
-            "commands or configuration, and a URL to download it. The row's other fields stay hidden."
-        })
-      ),
+    }).annotateMerge(
+      reads(
+        "Link to a text field",
+        "Creates a page where a person can see and edit one string field of a stored row, such as Markdown, code, " +
+          "commands or configuration, and a URL to download it. The row's other fields stay hidden.",
+        "small"
+      )
+    ),
     HttpApiEndpoint.post("query", "/_query_links", {
       headers,
       payload: jsonBody(QueryLinkRequest),
       success,
       error: bad
-    })
-      .annotate(BodySize, "small")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Link to a query's result",
-          description:
-            "Creates a read-only page of the matching rows, and a URL to download them. The query runs each time " +
-            "either is opened. The download has `next_cursor` where there are more rows: `?cursor=…` behind its URL goes on."
-        })
+    }).annotateMerge(
+      reads(
+        "Link to a query's result",
+        "Creates a read-only page of the matching rows, and a URL to download them. The query runs each time " +
+          "either is opened. The download has `next_cursor` where there are more rows: `?cursor=…` behind its URL goes on.",
+        "small"
       )
+    )
   )
-  .middleware(RequestBody)
-  .middleware(Authentication)
-  .middleware(Problems)
-  .prefix("/v1")
   .annotateMerge(
     OpenApi.annotations({
       title: "Links",

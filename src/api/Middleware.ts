@@ -1,6 +1,6 @@
 import { Context, Schema, SchemaTransformation, Struct } from "effect"
 import { ProblemDetails } from "effect/http"
-import { HttpApi, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity, type HttpApiGroup } from "effect/http-api"
+import { HttpApi, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity, OpenApi, type HttpApiGroup } from "effect/http-api"
 import type { Actor } from "../domain/Actor.ts"
 import {
   InternalError,
@@ -35,10 +35,18 @@ export class Authentication extends HttpApiMiddleware.Service<Authentication, { 
  * Which limit an operation's body has: `small` for sign-in, keys and links (`authRequestBytes`), `row` for what one row can
  * need, `import` for a whole account (`importRequestBytes`).
  */
-export const BodySize = Context.Reference<"small" | "row" | "usual" | "import">(
-  "agent-memory/api/Middleware/BodySize",
-  { defaultValue: () => "usual" }
-)
+type BodySizes = "small" | "row" | "usual" | "import"
+export const BodySize = Context.Reference<BodySizes>("agent-memory/api/Middleware/BodySize", {
+  defaultValue: () => "usual"
+})
+
+/** What is said of an operation that spends a read. */
+export const reads = (summary: string, description: string, body: BodySizes = "usual") =>
+  Context.add(OpenApi.annotations({ summary, description }), BodySize, body)
+
+/** What is said of an operation that spends a write. */
+export const writes = (summary: string, description: string, body?: BodySizes) =>
+  Context.add(reads(summary, description, body), CallClass, "write")
 
 /**
  * Reads the body whole and checks media type, size and UTF-8 before any of it is used. Each operation with a body or a

@@ -1,4 +1,4 @@
-import { Context, Effect, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
+import { Context, Effect, Option, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { sizeText } from "../domain/Amounts.ts"
 import { exactJson, shapeOf } from "../domain/ExactJson.ts"
@@ -7,11 +7,10 @@ import type { JsonIssue } from "../domain/json/JsonIssue.ts"
 import { parseInTurns, type Bounds } from "../domain/json/ParseEnvelope.ts"
 import { print } from "../domain/json/JsonText.ts"
 import { maxFilterBytes, maxFilterConditions, maxInValues, maxQueryLimit, maxSearchLength } from "../domain/Limits.ts"
-import { maxDigits } from "../domain/query/Decimal.ts"
-import { maxGroups } from "../domain/query/Summary.ts"
-import { maxFields } from "../domain/query/Fields.ts"
-import { TableName } from "../domain/Query.ts"
+import * as P from "../domain/Problem.ts"
+import { SortName, TableName } from "../domain/Query.ts"
 import { inTurns } from "../domain/Turns.ts"
+import { withStatus } from "./Middleware.ts"
 
 // The faults of a body's text, by the schema issue that represents each.
 const issues = new WeakMap<SchemaIssue.Issue, JsonIssue>()
@@ -76,24 +75,30 @@ export const jsonBody = <S extends Schema.Top>(schema: S, { whenEmpty = "" } = {
   )
 }
 
+/** A member that may be left out, and what is said of it. */
+export const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema.annotate({ description }))
+
+/** Names of fields, at least one. */
+export const names = (most: number) =>
+  Schema.Array(Schema.String).check(
+    Schema.isMinLength(1, { message: "must name at least one field" }),
+    Schema.isMaxLength(most, { message: `must name at most ${most} fields` })
+  )
+
+/** The failures of a body that is not JSON, or not that of its operation. */
+export const badBody = [P.InvalidRequest, P.InvalidJson, P.DuplicateField, P.TooDeep] as const
+
+/** Those of an operation with a small body that needs the database. */
+export const badSmallBody = [...badBody, withStatus(400, P.RequestTooLarge), P.Unavailable] as const
+
 export const tableParams = { table: TableName }
 
-const openObject = { type: "object", additionalProperties: true }
+/** The JSON Schema of any object. */
+export const openObject = { type: "object", additionalProperties: true }
 
-/** A row's own fields, or a patch of them: any JSON object without the system fields. */
-export const NewRow = exactJson(
-  "NewRow",
-  openObject,
-  "Any JSON object of up to {limits.rowBytes}, without the system fields `id`, `created_at` and `updated_at`."
-)
-
-export const Patch = exactJson(
-  "Patch",
-  openObject,
-  "The fields to set; all others stay unchanged. `null` stores null. To drop a field, send the edit `remove`."
-)
-
-const filterBounds = `Up to ${maxFilterConditions} comparisons and ${sizeText(maxFilterBytes)}.`
+/** How long a filter may be, in words. */
+export const filterBounds = `Up to ${maxFilterConditions} comparisons and ${sizeText(maxFilterBytes)}.`
 
 const scalar = { type: ["string", "number", "boolean", "null"] }
 const comparable = { type: ["string", "number"] }
@@ -125,28 +130,29 @@ export const FilterObject = exactJson(
     `\`in\` takes up to ${maxInValues} values; \`contains\` ignores case and accents; \`has\` looks into arrays. ${filterBounds}`
 )
 
+const rowSchema = (required: ReadonlyArray<string>) => ({
+  type: "object",
+  required,
+  properties: {
+    id: { type: "string" },
+    created_at: { type: "string", format: "date-time" },
+    updated_at: { type: "string", format: "date-time" }
+  },
+  additionalProperties: true
+})
+
 /** A live row with its system fields. */
 export const Row = exactJson(
   "Row",
-  {
-    type: "object",
-    required: ["id", "created_at", "updated_at"],
-    properties: {
-      id: { type: "string" },
-      created_at: { type: "string", format: "date-time" },
-      updated_at: { type: "string", format: "date-time" }
-    },
-    additionalProperties: true
-  },
+  rowSchema(["id", "created_at", "updated_at"]),
   "A stored row: the system fields, then the row's own fields exactly as they were sent."
 )
 
-/** The result of one operation of a batch: a row for add, the response body of the single operation for the others. */
-export const OperationResult = exactJson(
-  "OperationResult",
-  openObject,
-  "The result of the single operation: add the row, upsert `{created, row}`, update_row `{row}`, update_where " +
-    "`{updated, rows}`, delete `{deleted}`."
+/** What a query returns for a row. */
+export const FoundRow = exactJson(
+  "FoundRow",
+  rowSchema(["id"]),
+  "A stored row, or with `fields` its `id` and the fields named."
 )
 
 /** A repeated request with the same key gets the first response again and writes nothing. */
@@ -167,142 +173,49 @@ export const idempotencyHeaders = { "idempotency-key": Schema.optionalKey(Idempo
 
 /** For operations whose response contains a secret. */
 export const refusedIdempotencyKey = {
-  "idempotency-key": Schema.optionalKey(
-    Schema.String.annotate({ description: "Refused: the response contains a secret, which is never stored." })
-  )
+  "idempotency-key": optional(Schema.String, "Refused: the response contains a secret, which is never stored.")
 }
+
+/** Reads the digits of a query string. */
+export const asInteger = (digits: Schema.String) =>
+  digits.pipe(
+    Schema.decodeTo(Schema.Int, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.transform(String) })
+  )
 
 /** `limit` in a query string: the page size, where it has a default of its own. */
 export const pageLimit = (things: string, unset: number) =>
-  Schema.String.annotate({
-    description: `The most ${things} to return.`,
-    default: String(unset)
-  })
-    .check(
-      Schema.makeFilter((text) => /^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= maxQueryLimit, {
-        message: `must be a whole number from 1 to ${maxQueryLimit}`
-      })
-    )
-    .pipe(
-      Schema.decodeTo(Schema.Int, {
-        decode: SchemaGetter.transform(Number),
-        encode: SchemaGetter.transform(String)
-      })
-    )
-
-export const filterQuery = {
-  filter: Schema.optionalKey(
-    Schema.String.annotate({
-      description: `A JSON object of field names and values or operators, URL-encoded: \`{"status":"open"}\`, \`{"price":{"lt":20}}\`. ${filterBounds}`,
-      examples: ['{"status":"open"}']
-    })
-  )
-}
-
-/** Which page of a query, and which fields of its rows. */
-export const pageQuery = {
-  fields: Schema.optionalKey(
-    Schema.String.annotate({
-      description:
-        `Up to ${maxFields} names of fields with commas between them, or a JSON array of names; each row then has these ` +
-        "fields and `id`. `*` stands for all of a row's own fields, without `created_at` and `updated_at`.",
-      examples: ["title,done"]
-    })
-  ),
-  cursor: Schema.optionalKey(
-    Schema.String.annotate({
-      description:
-        "`next_cursor` of a response to the same query: goes on behind its rows. Whatever is added, changed or deleted " +
-        "meanwhile, a row that is there all the while is returned once. `limit` and `fields` may differ from page to page."
-    })
-  )
-}
-
-const summedField = (what: string) =>
   Schema.optionalKey(
-    Schema.String.check(Schema.isNonEmpty({ message: "must name a field" })).annotate({ description: what })
+    Schema.String.annotate({ description: `The most ${things} to return.`, default: String(unset) })
+      .check(
+        Schema.makeFilter((text) => /^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= maxQueryLimit, {
+          message: `must be a whole number from 1 to ${maxQueryLimit}`
+        })
+      )
+      .pipe(asInteger)
   )
 
-/** What a count adds up. */
-export const summingQuery = {
-  by: summedField(
-    `A field: the response then has the groups of rows with the same value of it, most first, at most ${maxGroups}.`
-  ),
-  sum: summedField("A field whose numbers are added up, exactly. With `by`, also within each group."),
-  min: summedField("A field whose least number is found. With `by`, also within each group."),
-  max: summedField("A field whose greatest number is found. With `by`, also within each group."),
-  avg: summedField(
-    "A field whose numbers are averaged: to 20 digits, where the result has more. With `by`, also within each group."
+/** `cursor` in a query string, as `read` knows it. */
+export const pageCursor = (read: (text: string) => Option.Option<unknown>) =>
+  Schema.optionalKey(
+    Schema.String.annotate({ description: "The `next_cursor` of the previous page." }).check(
+      Schema.makeFilter((text) => Option.isSome(read(text)), {
+        message: "must be the next_cursor of an earlier response"
+      })
+    )
   )
-}
 
-const Value = exactJson(undefined, { type: ["number", "null"] }, "Exact, whatever its size; null without any number.")
-
-const Measured = Schema.Struct({
-  value: Value,
-  numbers: Schema.Natural.annotate({ description: "How many rows have a number in the field." }),
-  others: Schema.Natural.annotate({ description: "How many do not, and are left out." }),
-  note: Schema.optionalKey(
-    Schema.String.annotate({
-      description: `Why a sum or average is null though there are numbers: one reaches more than ${maxDigits} digits from its decimal point.`
+/** A whole number of a body, from 1. */
+export const wholeNumber = (message: string, most = Infinity, jsonSchema: object = {}) =>
+  Schema.Number.check(
+    Schema.makeFilter((value) => Number.isInteger(value) && value >= 1 && value <= most, {
+      message,
+      toJsonSchema: () => ({ type: "integer", minimum: 1, ...jsonSchema })
     })
   )
-}).annotate({ identifier: "Measured" })
 
-const measured = {
-  count: Schema.Natural.annotate({ description: "How many rows match." }),
-  sum: Schema.optionalKey(Measured),
-  min: Schema.optionalKey(Measured),
-  max: Schema.optionalKey(Measured),
-  avg: Schema.optionalKey(Measured)
-}
-
-const AnyValue = exactJson(undefined, {}, "The value that the rows of the group have in the field.")
-
-/** A count, and what it was asked to add up. */
-export const CountAnswer = Schema.Struct({
-  ...measured,
-  groups: Schema.optionalKey(
-    Schema.Array(Schema.Struct({ value: AnyValue, ...measured })).annotate({
-      description:
-        "With `by`: the groups that most rows are in, most first. Arrays and objects are a group by their text."
-    })
-  ),
-  other: Schema.optionalKey(
-    Schema.Struct({ groups: Schema.Natural, count: Schema.Natural }).annotate({
-      description: "With `by`: how many further groups there are, and how many rows are in them."
-    })
-  ),
-  missing: Schema.optionalKey(Schema.Natural.annotate({ description: "With `by`: how many rows lack the field." })),
-  note: Schema.optionalKey(Schema.String.annotate({ description: "Why no row may have matched." }))
-})
-
-/** Names of fields in a body. */
-export const FieldNames = Schema.Array(Schema.String)
-  .check(
-    Schema.isMinLength(1, { message: "must name at least one field" }),
-    Schema.isMaxLength(maxFields, { message: `must name at most ${maxFields} fields` })
-  )
-  .annotate({
-    description:
-      `Up to ${maxFields} names of fields; each row then has these fields and \`id\`. \`*\` stands for all of a row's own ` +
-      "fields, without `created_at` and `updated_at`."
-  })
-
-/** What a query returns for a row. */
-export const FoundRow = exactJson(
-  "FoundRow",
-  {
-    type: "object",
-    required: ["id"],
-    properties: {
-      id: { type: "string" },
-      created_at: { type: "string", format: "date-time" },
-      updated_at: { type: "string", format: "date-time" }
-    },
-    additionalProperties: true
-  },
-  "A stored row, or with `fields` its `id` and the fields named."
+/** What to sort by. */
+export const sort = Schema.optionalKey(
+  SortName.annotate({ description: "A field name; a leading `-` sorts descending." })
 )
 
 /** Words to search for. */

@@ -5,18 +5,18 @@ import { bounded } from "../domain/ExactJson.ts"
 import { maxHits } from "../domain/Limits.ts"
 import * as P from "../domain/Problem.ts"
 import { maxToldFields } from "../domain/query/Fields.ts"
-import { Authentication, BodySize, CallClass, Problems, RequestBody, withStatus } from "./Middleware.ts"
-import { dryRunQuery, idempotencyHeaders, jsonBody, Row, SearchWords } from "./Payloads.ts"
+import { reads, withStatus, writes } from "./Middleware.ts"
+import { badJson } from "./RowsApi.ts"
+import { dryRunQuery, idempotencyHeaders, jsonBody, optional, Row, SearchWords } from "./Payloads.ts"
 
 const rowsWith = Schema.optionalKey(Schema.Natural)
 
 const TableEntry = Schema.Struct({
   name: Schema.String,
   rows: Schema.Natural,
-  updated_at: Schema.optionalKey(
-    Schema.NullOr(Timestamp).annotate({
-      description: "With `include=fields`: when a row was last added or changed; null without any row."
-    })
+  updated_at: optional(
+    Schema.NullOr(Timestamp),
+    "With `include=fields`: when a row was last added or changed; null without any row."
   ),
   fields: Schema.optionalKey(
     Schema.Array(
@@ -35,9 +35,7 @@ const TableEntry = Schema.Struct({
       description: `With \`include=fields\`: the fields of the rows, those that most rows have first, at most ${maxToldFields}.`
     })
   ),
-  more_fields: Schema.optionalKey(
-    Schema.Natural.annotate({ description: "With `include=fields`: how many further fields there are." })
-  )
+  more_fields: optional(Schema.Natural, "With `include=fields`: how many further fields there are.")
 }).annotate({ identifier: "Table" })
 
 const SearchAnswer = Schema.Struct({
@@ -51,9 +49,7 @@ const SearchAnswer = Schema.Struct({
   ).annotate({ description: `The rows that changed last, the newest first: at most ${maxHits}.` }),
   matched: Schema.Natural.annotate({ description: "How many rows match in all." }),
   has_more: Schema.Boolean.annotate({ description: "Whether more rows match than are in `hits`." }),
-  note: Schema.optionalKey(
-    Schema.String.annotate({ description: "A hint for the caller, such as why nothing may have been found." })
-  )
+  note: optional(Schema.String, "A hint for the caller, such as why nothing may have been found.")
 })
 
 /** Every row by table, in insertion order: the response of an export and the body of an import. */
@@ -83,43 +79,30 @@ export class TablesApi extends HttpApiGroup.make("tables")
       success: jsonBody(Schema.Struct({ tables: Schema.Array(TableEntry) })),
       error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
-      OpenApi.annotations({
-        summary: "List tables",
-        description: "The tables that have live rows or restorable versions, by name, with their row counts."
-      })
+      reads("List tables", "The tables that have live rows or restorable versions, by name, with their row counts.")
     ),
     HttpApiEndpoint.get("search", "/_search", {
       query: { search: SearchWords },
       success: jsonBody(SearchAnswer),
       error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Search all tables",
-        description:
-          "Finds the rows of all tables that have all of these words in their texts: of each its table, its id and a snippet. " +
+      reads(
+        "Search all tables",
+        "Finds the rows of all tables that have all of these words in their texts: of each its table, its id and a snippet. " +
           "To search one table, to sort, or to read on, send `search` to its query."
-      })
+      )
     ),
     HttpApiEndpoint.get("export", "/_export", {
       success: jsonBody(AccountRows),
       error: [P.InvalidRequest, P.Unavailable]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Export all rows",
-        description: "Every live row of the account by table, as one consistent snapshot."
-      })
-    ),
+    }).annotateMerge(reads("Export all rows", "Every live row of the account by table, as one consistent snapshot.")),
     HttpApiEndpoint.post("import", "/_import", {
       headers: idempotencyHeaders,
       query: dryRunQuery,
       payload: jsonBody(AccountRows),
       success: jsonBody(ImportAnswer),
       error: [
-        P.InvalidRequest,
-        P.InvalidJson,
-        P.InvalidTableName,
-        P.DuplicateField,
-        P.TooDeep,
+        ...badJson,
         P.IdExists,
         P.TableLimit,
         P.RowLimit,
@@ -129,32 +112,24 @@ export class TablesApi extends HttpApiGroup.make("tables")
         P.RequestTooLarge,
         P.Unavailable
       ]
-    })
-      .annotate(CallClass, "write")
-      .annotate(BodySize, "import")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Import rows",
-          description:
-            "Adds the rows of an export with their ids and times, all or none, after the existing rows. An id that the " +
-            "account already has refuses the import; a deleted row can come back to its own table, where its " +
-            "versions continue. Counts as one write. The body can have {limits.importRequestBytes}."
-        })
-      ),
+    }).annotateMerge(
+      writes(
+        "Import rows",
+        "Adds the rows of an export with their ids and times, all or none, after the existing rows. An id that the " +
+          "account already has refuses the import; a deleted row can come back to its own table, where its " +
+          "versions continue. Counts as one write. The body can have {limits.importRequestBytes}.",
+        "import"
+      )
+    ),
     HttpApiEndpoint.get("usage", "/_usage", {
       success: jsonBody(Usage),
       error: [P.InvalidRequest, P.Unavailable]
     }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Show usage and limits",
-        description:
-          "What the account uses, every limit of the service, and how many requests this key can still send at once: " +
+      reads(
+        "Show usage and limits",
+        "What the account uses, every limit of the service, and how many requests this key can still send at once: " +
           "`remaining.reads` is the value in `RateLimit` on the same response."
-      })
+      )
     )
   )
-  .middleware(RequestBody)
-  .middleware(Authentication)
-  .middleware(Problems)
-  .prefix("/v1")
   .annotateMerge(OpenApi.annotations({ title: "Tables", description: "The account as a whole." })) {}
