@@ -12,7 +12,7 @@ import { Console, Effect, Layer } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { SqlClient } from "effect/sql"
 import type { ApiKey, KeyPage } from "../client/AccountTypes.ts"
-import { send, targetFlags, targetOf } from "./RemoteAccount.ts"
+import { accountCommand, send } from "./RemoteAccount.ts"
 import { Stopped, visible } from "./Formats.ts"
 
 /**
@@ -88,11 +88,10 @@ const keyLine = ({ created_at, id, last_used_at, name, prefix, revoked_at }: Api
   return [id, `${prefix}…`, `created ${created_at}`, state, visible(name)].join("  ")
 }
 
-const listCommand = Command.make(
-  "list",
-  targetFlags,
-  Effect.fnUntraced(function* (flags) {
-    const target = yield* targetOf(flags)
+const listCommand = accountCommand("list", {
+  description: "List the API keys of an account over REST, one per line, the oldest first",
+  flags: {},
+  run: Effect.fnUntraced(function* (target) {
     for (let cursor: string | undefined; ;) {
       const query = cursor === undefined ? {} : { cursor }
       const page: KeyPage = yield* send<KeyPage>(target, "keys.list", { query })
@@ -101,18 +100,17 @@ const listCommand = Command.make(
       if (cursor === undefined) return
     }
   })
-).pipe(Command.withDescription("List the API keys of an account over REST, one per line, the oldest first"))
+})
 
-const revokeCommand = Command.make(
-  "revoke",
-  { id: Argument.String("id").pipe(Argument.withDescription("The key's id, as shown by keys list")), ...targetFlags },
-  Effect.fnUntraced(function* ({ id, ...flags }) {
-    const target = yield* targetOf(flags)
+const revokeCommand = accountCommand("revoke", {
+  description: "Revoke an API key of an account over REST. It stops working at once",
+  flags: { id: Argument.String("id").pipe(Argument.withDescription("The key's id, as shown by keys list")) },
+  run: Effect.fnUntraced(function* (target, { id }) {
     const { revoked } = yield* send<{ readonly revoked: number }>(target, "keys.revoke", { params: { id } })
     if (revoked === 0) return yield* new Stopped({ message: `The account has no active key with the id ${id}.` })
     yield* Console.log(`Revoked ${id}.`)
   })
-).pipe(Command.withDescription("Revoke an API key of an account over REST. It stops working at once"))
+})
 
 export const keysCommand = Command.make("keys").pipe(
   Command.withDescription("Create, list and revoke API keys"),

@@ -1,9 +1,10 @@
 import { Config, Console, Context, Effect, Layer, Result } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { Settings } from "../server/config/Settings.ts"
 import { skipped, type Finding } from "./doctor/Finding.ts"
 import { configuration, database, mail, rateLimits, unusable } from "./doctor/ResourceChecks.ts"
 import { access, documents, proxyScheme, publicUrl } from "./doctor/ServiceChecks.ts"
+import { switchFlag } from "./RemoteAccount.ts"
 import { hanging, Stopped, visible } from "./Formats.ts"
 
 /** A finding without control characters, because details quote other servers. */
@@ -59,12 +60,7 @@ const line = ({ check, detail, fix, status }: Finding, columns: number, isColore
 
 export const doctorCommand = Command.make(
   "doctor",
-  {
-    json: Flag.Boolean("json").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("One JSON document: {healthy, checks: [{check, status, detail, fix}]}")
-    )
-  },
+  { json: switchFlag("json", "One JSON document: {healthy, checks: [{check, status, detail, fix}]}") },
   Effect.fnUntraced(function* ({ json }) {
     const { stdout } = process
     const noColor = yield* Effect.orDie(Config.option(Config.String("NO_COLOR")))

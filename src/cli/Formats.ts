@@ -200,8 +200,10 @@ export const printLines = (tables: Tables): string =>
     .flatMap(([name, rows]) => rows.map(({ text }) => `{"table":${JSON.stringify(name)},"row":${text}}\n`))
     .join("")
 
-const number = (value: number) => value.toLocaleString("en-US")
-const plural = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`
+/** `1 row` or `1234 rows`. */
+export const rowCount = (count: number): string => (count === 1 ? "1 row" : `${count} rows`)
+
+const plural = (count: number, noun: string) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
 
 /** `3 tables, 1,234 rows`. */
 export const amount = (tables: number, rows: number): string => `${plural(tables, "table")}, ${plural(rows, "row")}`

@@ -1,5 +1,5 @@
 import { Config, Effect, Option, Redacted } from "effect"
-import { Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { readFileSync } from "node:fs"
 import { AgentMemoryError } from "../client/AgentMemoryError.ts"
 import type { Sent } from "../client/Calls.ts"
@@ -14,18 +14,28 @@ import { Stopped } from "./Formats.ts"
 
 const keyVariable = "AGENT_MEMORY_API_KEY"
 
+/** A flag that takes no value. */
+export const switchFlag = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+
+/** A flag that can be left out. `kind` says in the help what its value is. */
+export const textFlag = (name: string, kind: string, description: string) =>
+  Flag.String(name).pipe(Flag.withMetavar(kind), Flag.withDescription(description), Flag.optional)
+
+/** The values of the flags that were not left out. */
+export const given = (flags: Readonly<Record<string, Option.Option<string | number>>>) =>
+  Object.fromEntries(
+    Object.entries(flags).flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value]] : []))
+  )
+
 /** The service and the account. There is no flag for the key itself, because other users can see a command's arguments. */
-export const targetFlags = {
+const targetFlags = {
   url: Flag.String("url").pipe(
     Flag.withDescription("The service's URL; by default AGENT_MEMORY_URL"),
     Flag.withFallbackConfig(Config.String("AGENT_MEMORY_URL")),
     Flag.withDefault("http://localhost:3000")
   ),
-  apiKeyFile: Flag.String("api-key-file").pipe(
-    Flag.withMetavar("file"),
-    Flag.withDescription(`A file with the API key; by default the key is ${keyVariable}`),
-    Flag.optional
-  )
+  apiKeyFile: textFlag("api-key-file", "file", `A file with the API key; by default the key is ${keyVariable}`)
 }
 
 /** A service, and the key of an account. */
@@ -49,10 +59,7 @@ const readKey = Effect.fnUntraced(function* (file: Option.Option<string>) {
 })
 
 /** The service and account of the flags. Fails for a mistyped key before anything is sent. */
-export const targetOf = Effect.fnUntraced(function* (flags: {
-  readonly url: string
-  readonly apiKeyFile: Option.Option<string>
-}) {
+const targetOf = Effect.fnUntraced(function* (flags: Command.Command.Config.Infer<typeof targetFlags>) {
   const url = URL.parse(flags.url)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return yield* new Stopped({ message: `--url is ${flags.url}: expected a URL like https://memory.example.com` })
@@ -67,6 +74,23 @@ export const targetOf = Effect.fnUntraced(function* (flags: {
   const target: Target = { url, key }
   return target
 })
+
+/** A command on an account over REST. It has `flags` beside those of the account. */
+export const accountCommand = <const Name extends string, const Flags extends Command.Command.Config, E, R>(
+  name: Name,
+  command: {
+    readonly description: string
+    readonly examples?: ReadonlyArray<Command.Command.Example>
+    readonly flags: Flags
+    readonly run: (target: Target, flags: Command.Command.Config.Infer<Flags>) => Effect.Effect<void, E, R>
+  }
+) =>
+  Command.make(name, { ...targetFlags, ...command.flags }, (values: unknown) => {
+    const { apiKeyFile, url, ...others } = values as Command.Command.Config.Infer<typeof targetFlags>
+    return Effect.flatMap(targetOf({ apiKeyFile, url }), (target) =>
+      command.run(target, others as Command.Command.Config.Infer<Flags>)
+    )
+  }).pipe(Command.withDescription(command.description), Command.withExamples(command.examples ?? []))
 
 const maxRetries = 4
 

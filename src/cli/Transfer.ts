@@ -1,10 +1,11 @@
 import { Clock, Console, Effect, Option, Result } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { buffer } from "node:stream/consumers"
 import type { ImportAnswer } from "../client/AccountTypes.ts"
+import { dryRunQuery } from "../client/Calls.ts"
 import { timeText } from "../domain/Row.ts"
 import { JsonText } from "../domain/json/JsonText.ts"
 import { hasByteOrderMark, startFault } from "../domain/json/Utf8.ts"
@@ -25,7 +26,7 @@ import {
   withProgress,
   writeOutput
 } from "./Formats.ts"
-import { send, targetFlags, targetOf, usageOf } from "./RemoteAccount.ts"
+import { accountCommand, send, switchFlag, textFlag, usageOf } from "./RemoteAccount.ts"
 
 /** In bytes: a row's system fields and separators in an export. */
 const rowOverhead = 135
@@ -59,31 +60,29 @@ const writeFile = (file: string, bytes: Uint8Array) =>
     catch: (error) => new Stopped({ message: `${file} cannot be written: ${(error as Error).message}` })
   })
 
-const exportFlags = {
-  ...targetFlags,
-  force: Flag.Boolean("force").pipe(
-    Flag.withDefault(false),
-    Flag.withDescription("Replace the file of --output if it exists")
-  ),
-  output: Flag.String("output").pipe(
-    Flag.withAlias("o"),
-    Flag.withMetavar("file"),
-    Flag.withDescription("The file to write; without it, or with -, standard output"),
-    Flag.withDefault("-")
-  ),
-  format: Flag.Literals("format", exportFormats).pipe(
-    Flag.withDescription(
-      "json: the bytes of GET /v1/_export; ndjson: one row per line. By default the format of the file's name, else json"
+export const exportCommand = accountCommand("export", {
+  description:
+    "Save all rows of an account over REST. Standard output gets only the export. Versions, keys and links are not included.",
+  examples: [
+    { command: "agent-memory export -o backup.json", description: "Save the account of AGENT_MEMORY_API_KEY" },
+    { command: "agent-memory export --format ndjson | gzip > backup.ndjson.gz", description: "Pipe it" }
+  ],
+  flags: {
+    force: switchFlag("force", "Replace the file of --output if it exists"),
+    output: Flag.String("output").pipe(
+      Flag.withAlias("o"),
+      Flag.withMetavar("file"),
+      Flag.withDescription("The file to write; without it, or with -, standard output"),
+      Flag.withDefault("-")
     ),
-    Flag.optional
-  )
-}
-
-export const exportCommand = Command.make(
-  "export",
-  exportFlags,
-  Effect.fnUntraced(function* ({ force, format, output, ...wanted }) {
-    const target = yield* targetOf(wanted)
+    format: Flag.Literals("format", exportFormats).pipe(
+      Flag.withDescription(
+        "json: the bytes of GET /v1/_export; ndjson: one row per line. By default the format of the file's name, else json"
+      ),
+      Flag.optional
+    )
+  },
+  run: Effect.fnUntraced(function* (target, { force, format, output }) {
     if (!force && output !== "-" && statSync(output, { throwIfNoEntry: false })?.isFile() === true) {
       return yield* new Stopped({ message: `${output} already exists. Pass --force to replace it.` })
     }
@@ -101,15 +100,7 @@ export const exportCommand = Command.make(
     const place = output === "-" ? "" : ` to ${output}`
     yield* Console.error(`Exported ${amount(tables.size, count)}, ${sizeText(bytes.length)}${place}.`)
   })
-).pipe(
-  Command.withDescription(
-    "Save all rows of an account over REST. Standard output gets only the export. Versions, keys and links are not included."
-  ),
-  Command.withExamples([
-    { command: "agent-memory export -o backup.json", description: "Save the account of AGENT_MEMORY_API_KEY" },
-    { command: "agent-memory export --format ndjson | gzip > backup.ndjson.gz", description: "Pipe it" }
-  ])
-)
+})
 
 /** The body of an import: the export as it is, or rows of one table as an export would have them. */
 const bodyOf = (
@@ -141,30 +132,31 @@ const readInput = (file: string, format: Format, table: string | undefined) =>
     return JsonText.trusted(yield* Effect.fromResult(bodyOf(text, { format, table, now })))
   })
 
-const importFlags = {
-  file: Argument.String("file").pipe(Argument.withDescription("The file that export wrote; - is standard input")),
-  ...targetFlags,
-  format: Flag.Literals("format", formats).pipe(
-    Flag.withDescription("json, ndjson, or with --table csv. By default the format of the file's name, else json"),
-    Flag.optional
-  ),
-  table: Flag.String("table").pipe(
-    Flag.withDescription(
+export const importCommand = accountCommand("import", {
+  description:
+    "Add the rows of an export to an account over REST, all or none, with their ids and times. Fails if a row already exists. With --table, add the rows of any list.",
+  examples: [
+    { command: "agent-memory import backup.json --dry-run", description: "See whether it would work" },
+    {
+      command: "agent-memory import backup.json --url https://memory.example.com",
+      description: "Into another service"
+    },
+    { command: "agent-memory import expenses.csv --table expenses", description: "A spreadsheet into one table" }
+  ],
+  flags: {
+    file: Argument.String("file").pipe(Argument.withDescription("The file that export wrote; - is standard input")),
+    format: Flag.Literals("format", formats).pipe(
+      Flag.withDescription("json, ndjson, or with --table csv. By default the format of the file's name, else json"),
+      Flag.optional
+    ),
+    table: textFlag(
+      "table",
+      "string",
       "The file is no export, but rows for this table: a JSON array of objects, an object a line, or CSV with a line of names"
     ),
-    Flag.optional
-  ),
-  dryRun: Flag.Boolean("dry-run").pipe(
-    Flag.withDefault(false),
-    Flag.withDescription("Check what would be imported, and change nothing")
-  )
-}
-
-export const importCommand = Command.make(
-  "import",
-  importFlags,
-  Effect.fnUntraced(function* ({ dryRun, file, format, table, ...wanted }) {
-    const target = yield* targetOf(wanted)
+    dryRun: switchFlag("dry-run", "Check what would be imported, and change nothing")
+  },
+  run: Effect.fnUntraced(function* (target, { dryRun, file, format, table }) {
     const chosen = Option.getOrElse(format, () => formatOf(file))
     const body = yield* readInput(file, chosen, Option.getOrUndefined(table))
     const { account_id, limits } = yield* usageOf(target)
@@ -175,34 +167,17 @@ export const importCommand = Command.make(
           `Raise LIMIT_STORAGE_BYTES there, or import the tables one after another.`
       })
     }
-    const query = dryRun ? { dry_run: true } : {}
+    const sent = { query: dryRunQuery({ dryRun }), body }
     const { rows, tables } = yield* withProgress("Sending", ({ say, update }) =>
-      send<ImportAnswer>(
-        target,
-        "tables.import",
-        { query, body },
-        {
-          onSent: (bytes) => (bytes < body.bytes ? update(bytes, body.bytes) : say("The service is storing the rows …"))
-        }
-      )
+      send<ImportAnswer>(target, "tables.import", sent, {
+        onSent: (bytes) => (bytes < body.bytes ? update(bytes, body.bytes) : say("The service is storing the rows …"))
+      })
     )
     const done = dryRun ? "Would import" : "Imported"
     yield* Console.log(`${done} ${amount(tables, rows)}, ${sizeText(body.bytes)}, into account ${visible(account_id)}.`)
     if (dryRun) yield* Console.log("Nothing was changed.")
   })
-).pipe(
-  Command.withDescription(
-    "Add the rows of an export to an account over REST, all or none, with their ids and times. Fails if a row already exists. With --table, add the rows of any list."
-  ),
-  Command.withExamples([
-    { command: "agent-memory import backup.json --dry-run", description: "See whether it would work" },
-    {
-      command: "agent-memory import backup.json --url https://memory.example.com",
-      description: "Into another service"
-    },
-    { command: "agent-memory import expenses.csv --table expenses", description: "A spreadsheet into one table" }
-  ])
-)
+})
 
 /** Reads a response's bytes. `onReceived` gets the number of bytes so far. */
 const readBytes = async (response: Response, onReceived: (bytes: number) => void): Promise<Buffer> => {

@@ -73,6 +73,10 @@ export const runBy = (run: (steps: () => Steps<unknown>) => unknown, methods: ob
     })
   )
 
+/** The parameter of a call that only says what it would do. */
+export const dryRunQuery = (options?: { readonly dryRun?: boolean | undefined }) =>
+  options?.dryRun === true ? { dry_run: true } : {}
+
 /** The calls of an account. */
 export const accountCalls = (call: Call, readRow: ReadRow): InSteps<Omit<AgentMemory, "table" | "exportResponse">> => {
   const keyPage = (query: KeyQuery = {}, options?: WriteOptions) =>
@@ -88,12 +92,14 @@ export const accountCalls = (call: Call, readRow: ReadRow): InSteps<Omit<AgentMe
     },
     import(tables, options) {
       const exact = Object.entries(tables).map(([name, rows]) => [name, rows.map(jsonOf)])
-      const query = options?.dryRun === true ? { dry_run: true } : {}
-      return call("tables.import", { query, body: { tables: Object.fromEntries(exact) } }, options)
+      return call(
+        "tables.import",
+        { query: dryRunQuery(options), body: { tables: Object.fromEntries(exact) } },
+        options
+      )
     },
     usage: (options) => call("tables.usage", {}, options),
-    undo: (change, options) =>
-      call("changes.undo", { query: options?.dryRun === true ? { dry_run: true } : {}, body: { change } }, options),
+    undo: (change, options) => call("changes.undo", { query: dryRunQuery(options), body: { change } }, options),
     changes: (query = {}, options) => call("changes.list", { query: defined(query) }, options),
     *deleteAccount(email, options) {
       yield* call("account.delete", { body: { email } }, options)
@@ -176,7 +182,7 @@ export const tableCalls = (
     const headers = guardHeaders(options.ifUpdatedAt)
     const all = rows === "all" ? true : undefined
     const flags = defined({ search: options.search, all, forever: isForever ? true : undefined })
-    const query = options.dryRun === true ? { dry_run: true } : {}
+    const query = dryRunQuery(options)
     const send = (sent: Sent) => inTable<Removed>("rows.delete", { headers, ...sent }, keyed)
     try {
       return yield* send({ query, body: { ...(exact && { filter: exact }), ...flags } })

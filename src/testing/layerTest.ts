@@ -157,16 +157,13 @@ export const settingsLayer = (variables: Readonly<Record<string, string>> = {}) 
     )
   )
 
-/** What differs between the service and its tests: the database, and the fetching of documents. */
-export type Infrastructure<A, E> = Layer.Layer<A | SqlClient.SqlClient | DocumentFetcher, E>
-
 /**
- * All services, without HTTP; mail goes to the `Outbox`.
+ * All services, without HTTP, on a database and a fetcher of documents; mail goes to the `Outbox`.
  *
  * @internal
  */
 export const servicesOn = <A, E, B, E2>(
-  infrastructure: Infrastructure<A, E>,
+  infrastructure: Layer.Layer<A | SqlClient.SqlClient | DocumentFetcher, E>,
   settings: Layer.Layer<B | Settings, E2>
 ) =>
   ServicesLayer.pipe(
