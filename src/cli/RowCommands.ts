@@ -1,6 +1,7 @@
 import { Effect, Option, Console } from "effect"
 import { Argument, Flag } from "effect/cli"
-import { dryRunQuery, type Sent } from "../client/Calls.ts"
+import { dryRunQuery } from "../client/Calls.ts"
+import type { Sent } from "../client/ContractOperations.ts"
 import { defaultQueryLimit, maxHits, maxQueryLimit, maxSearchLength } from "../domain/Limits.ts"
 import { accountCommand, given, send, switchFlag, textFlag, type Target } from "./RemoteAccount.ts"
 import { rowCount, writeOutput, Stopped, visible } from "./Formats.ts"

@@ -164,9 +164,8 @@ class ClientError extends Error {
   }
 }
 
-interface AgentMemoryErrorClass {
-  new (members: ErrorMembers): AgentMemoryError
-  readonly prototype: AgentMemoryError
-}
+export const AgentMemoryError = ClientError as unknown as new (members: ErrorMembers) => AgentMemoryError
 
-export const AgentMemoryError = ClientError as unknown as AgentMemoryErrorClass
+/** The error for one part of a request, which is refused before it is sent. */
+export const refusal = (part: string, message: string, place: Omit<FieldIssue, "message">) =>
+  new AgentMemoryError({ code: "invalid_request", detail: `${part} ${message}.`, errors: [{ ...place, message }] })

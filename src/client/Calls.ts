@@ -3,39 +3,14 @@ import { parseEnvelope } from "../domain/json/ParseEnvelope.ts"
 import { missingFilter } from "../domain/keys/SortKey.ts"
 import type { AgentMemory, TableClient } from "./AgentMemory.ts"
 import { AgentMemoryError, type FieldIssue } from "./AgentMemoryError.ts"
-import { operations, shapes, type OperationName } from "./ContractOperations.ts"
-import {
-  exactChanges,
-  guardHeaders,
-  type SentChanges,
-  filterOf,
-  jsonOf,
-  type ReadRow,
-  summaryOf,
-  type ExactSummary
-} from "./ExactRows.ts"
+import { newIdempotencyKey, shapes, type OperationName, type Sent } from "./ContractOperations.ts"
+import { exactChanges, filterOf, guardHeaders, jsonOf, summaryOf } from "./ExactRows.ts"
+import type { ExactSummary, ReadRow, SentChanges } from "./ExactRows.ts"
 import type { DeleteOptions, WriteOptions } from "./Options.ts"
 import type { Steps } from "./Retries.ts"
-import type {
-  AnyRow,
-  Batch,
-  BatchOperation,
-  Filter,
-  QueryAnswer,
-  Stored,
-  UpdateWhereAnswer,
-  UpsertAnswer
-} from "./RowTypes.ts"
+import type { AnyRow, Batch, BatchOperation, Filter, Stored } from "./RowTypes.ts"
+import type { QueryAnswer, UpdateWhereAnswer, UpsertAnswer } from "./RowTypes.ts"
 import type { ApiKey, DeletedPage, Forgotten, KeyPage, KeyQuery, Version } from "./AccountTypes.ts"
-
-/** What one call sends, besides the operation's method and path. */
-export interface Sent {
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number | boolean>>
-  readonly headers?: Readonly<Record<string, string>>
-  /** Is printed exactly. */
-  readonly body?: unknown
-}
 
 /** Sends one call of the interface, again where that is safe. In its response, each row is a `JsonText`. */
 export type Call = <A>(operation: OperationName, sent: Sent, options?: WriteOptions) => Steps<A>
@@ -174,14 +149,20 @@ export const tableCalls = (
     }
   }
 
+  type Versions = ReadonlyArray<Omit<Version, "row"> & { readonly row: JsonText }>
+  const readVersion = (version: Versions[number]): Version => ({ ...version, row: readRow(version.row) })
+
   type Removed = Omit<Forgotten, "ids"> & { readonly ids?: Forgotten["ids"]; readonly restorable_until?: unknown }
   function* remove(rows: Filter | "all", isForever: boolean, options: DeleteOptions = {}): Steps<Removed> {
     const exact = rows === "all" ? undefined : filterOf(rows)
     const keyed = { ...options, idempotencyKey: options.idempotencyKey ?? newIdempotencyKey() }
     // In a header, as a proxy that drops the body must not drop the guard.
     const headers = guardHeaders(options.ifUpdatedAt)
-    const all = rows === "all" ? true : undefined
-    const flags = defined({ search: options.search, all, forever: isForever ? true : undefined })
+    const flags = defined({
+      search: options.search,
+      all: rows === "all" || undefined,
+      forever: isForever || undefined
+    })
     const query = dryRunQuery(options)
     const send = (sent: Sent) => inTable<Removed>("rows.delete", { headers, ...sent }, keyed)
     try {
@@ -245,19 +226,14 @@ export const tableCalls = (
       return results as never
     },
     *versions(id, options) {
-      type Versions = ReadonlyArray<Omit<Version, "row"> & { readonly row: JsonText }>
-      const call = inTable("versions.list", { query: { id } }, options)
-      return (yield* memberOf<Versions>(call, "versions")).map((version) => ({
-        ...version,
-        row: readRow(version.row)
-      }))
+      return (yield* memberOf<Versions>(inTable("versions.list", { query: { id } }, options), "versions")).map(
+        readVersion
+      )
     },
     *deleted(query = {}, options) {
-      type Page = Omit<DeletedPage, "versions"> & {
-        readonly versions: ReadonlyArray<Omit<Version, "row"> & { readonly row: JsonText }>
-      }
+      type Page = Omit<DeletedPage, "versions"> & { readonly versions: Versions }
       const page = yield* inTable<Page>("versions.deleted", { query: defined(query) }, options)
-      return { ...page, versions: page.versions.map((version) => ({ ...version, row: readRow(version.row) })) }
+      return { ...page, versions: page.versions.map(readVersion) }
     },
     *restore({ id, ifUpdatedAt, version }, options) {
       const body = defined({ id, version, ifUpdatedAt })
@@ -324,23 +300,3 @@ const lostItsBody = (error: unknown, filter: string): boolean =>
   ((error as { readonly errors?: ReadonlyArray<FieldIssue> }).errors ?? []).some(
     ({ message, path }) => path === missingFilter.path && message === missingFilter.message
   ) && new URLSearchParams({ filter }).toString().length < longestParameter
-
-// Not from an Effect's Random, which may be seeded: two programs would then share their keys, and their writes.
-const newIdempotencyKey = (): string => crypto.randomUUID()
-
-/** The headers of a call, with an idempotency key where the operation takes one. */
-export const headersOf = (
-  operation: OperationName,
-  { headers = {} }: Sent,
-  { idempotencyKey = newIdempotencyKey() }: WriteOptions = {}
-): Readonly<Record<string, string>> => {
-  if (operations[operation].repeat !== "keyed") return headers
-  if (/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return { ...headers, "idempotency-key": idempotencyKey }
-  // A header cannot hold some of these, and the failure would look like one of the network.
-  const message = "must be 1 to 255 printable ASCII characters"
-  throw new AgentMemoryError({
-    code: "invalid_request",
-    detail: `idempotencyKey ${message}.`,
-    errors: [{ parameter: "idempotency-key", message }]
-  })
-}

@@ -1,5 +1,7 @@
 import type { Api } from "../api/Api.ts"
 import type { EnvelopeShape } from "../domain/json/ParseEnvelope.ts"
+import { refusal } from "./AgentMemoryError.ts"
+import type { WriteOptions } from "./Options.ts"
 
 const text: EnvelopeShape = { kind: "text" }
 const array = (items: EnvelopeShape): EnvelopeShape => ({ kind: "array", items })
@@ -22,107 +24,90 @@ export const shapes = {
   withTables: object({ tables: { kind: "object", members: new Map(), rest: array(text) } })
 } as const satisfies Record<string, EnvelopeShape>
 
-const link = [shapes.plain, "viewer_url", "download_url", "editable", "expires_at"] as const
-const row = [shapes.withParts, "row"] as const
+type Repeat = "safe" | "keyed" | "unknown"
 
 /**
- * The operations by group and name. `repeat` says whether a request may be sent again when nobody knows what became of
- * it: `safe` ones do no more twice than once, `keyed` ones are made so by an idempotency key, of `unknown` ones a second
- * request would do the work again, so they are repeated only when the first was certainly not carried out.
+ * Operations of a method. `repeat` says whether a request may be sent again when nobody knows what became of it: `safe` ones
+ * do no more twice than once, `keyed` ones are made so by an idempotency key, of `unknown` ones a second request would do
+ * the work again, so they are repeated only when the first was certainly not carried out. `response` has the shape of the
+ * response, and the members that it must have.
  */
+const operation =
+  <const Method extends string, const Kind extends Repeat>(method: Method, repeat: Kind) =>
+  <const Path extends string>(path: Path, ...response: readonly [EnvelopeShape, ...ReadonlyArray<string>]) => ({
+    method,
+    path,
+    repeat,
+    response
+  })
+
+const read = operation("GET", "safe")
+const write = operation("POST", "keyed")
+const make = operation("POST", "unknown")
+const remove = operation("DELETE", "safe")
+const removeRows = operation("DELETE", "keyed")
+
+const { plain, withParts } = shapes
+const link = [plain, "viewer_url", "download_url", "editable", "expires_at"] as const
+
+/** The operations by group and name. */
 export const operations = {
-  "auth.magicLink": {
-    method: "POST",
-    path: "/auth/magic-link",
-    repeat: "unknown",
-    response: [shapes.plain, "ok", "expires_at"]
-  },
-  "auth.verify": {
-    method: "POST",
-    path: "/auth/verify",
-    repeat: "unknown",
-    response: [shapes.plain, "api_key", "account_id"]
-  },
-  "tables.list": { method: "GET", path: "/v1/_tables", repeat: "safe", response: [shapes.plain, "tables"] },
-  "tables.search": {
-    method: "GET",
-    path: "/v1/_search",
-    repeat: "safe",
-    response: [shapes.plain, "hits", "matched", "has_more"]
-  },
-  "tables.export": { method: "GET", path: "/v1/_export", repeat: "safe", response: [shapes.withTables, "tables"] },
-  "tables.import": { method: "POST", path: "/v1/_import", repeat: "keyed", response: [shapes.plain, "tables", "rows"] },
-  "tables.usage": {
-    method: "GET",
-    path: "/v1/_usage",
-    repeat: "safe",
-    response: [shapes.plain, "limits", "remaining"]
-  },
-  "keys.list": { method: "GET", path: "/v1/_keys", repeat: "safe", response: [shapes.plain, "keys"] },
-  "keys.create": { method: "POST", path: "/v1/_keys", repeat: "unknown", response: [shapes.plain, "api_key"] },
-  "keys.revoke": { method: "DELETE", path: "/v1/_keys/:id", repeat: "safe", response: [shapes.plain, "revoked"] },
-  "changes.list": {
-    method: "GET",
-    path: "/v1/_changes",
-    repeat: "safe",
-    response: [shapes.plain, "changes", "has_more"]
-  },
-  "changes.undo": { method: "POST", path: "/v1/_undo", repeat: "keyed", response: [shapes.plain, "undone", "rows"] },
-  "versions.deleted": {
-    method: "GET",
-    path: "/v1/:table/deleted",
-    repeat: "safe",
-    response: [shapes.withVersions, "versions", "has_more"]
-  },
-  "versions.list": {
-    method: "GET",
-    path: "/v1/:table/versions",
-    repeat: "safe",
-    response: [shapes.withVersions, "versions"]
-  },
-  "versions.restore": { method: "POST", path: "/v1/:table/restore", repeat: "keyed", response: row },
-  "rows.query": { method: "GET", path: "/v1/:table", repeat: "safe", response: [shapes.withParts, "rows", "has_more"] },
-  "rows.add": { method: "POST", path: "/v1/:table", repeat: "keyed", response: [shapes.row] },
-  "rows.delete": { method: "DELETE", path: "/v1/:table", repeat: "keyed", response: [shapes.plain, "deleted"] },
-  "rows.upsert": {
-    method: "POST",
-    path: "/v1/:table/upsert",
-    repeat: "keyed",
-    response: [shapes.withParts, "created", "row"]
-  },
-  "rows.batch": {
-    method: "POST",
-    path: "/v1/:table/batch",
-    repeat: "keyed",
-    response: [shapes.withResults, "results"]
-  },
-  "rows.updateRow": { method: "POST", path: "/v1/:table/update_row", repeat: "keyed", response: row },
-  "rows.updateWhere": {
-    method: "POST",
-    path: "/v1/:table/update_where",
-    repeat: "keyed",
-    response: [shapes.withParts, "updated", "rows"]
-  },
-  "rows.count": { method: "GET", path: "/v1/:table/count", repeat: "safe", response: [shapes.withMeasures, "count"] },
-  "links.row": { method: "POST", path: "/v1/_row_links", repeat: "unknown", response: link },
-  "links.textField": { method: "POST", path: "/v1/_text_field_links", repeat: "unknown", response: link },
-  "links.query": { method: "POST", path: "/v1/_query_links", repeat: "unknown", response: link },
-  "connections.list": {
-    method: "GET",
-    path: "/v1/_connections",
-    repeat: "safe",
-    response: [shapes.plain, "connections"]
-  },
-  "connections.revoke": {
-    method: "DELETE",
-    path: "/v1/_connections/:id",
-    repeat: "safe",
-    response: [shapes.plain, "revoked"]
-  },
-  "account.delete": { method: "DELETE", path: "/v1/_account", repeat: "safe", response: [shapes.plain, "deleted"] }
-} as const satisfies Contract
+  "auth.magicLink": make("/auth/magic-link", plain, "ok", "expires_at"),
+  "auth.verify": make("/auth/verify", plain, "api_key", "account_id"),
+  "tables.list": read("/v1/_tables", plain, "tables"),
+  "tables.search": read("/v1/_search", plain, "hits", "matched", "has_more"),
+  "tables.export": read("/v1/_export", shapes.withTables, "tables"),
+  "tables.import": write("/v1/_import", plain, "tables", "rows"),
+  "tables.usage": read("/v1/_usage", plain, "limits", "remaining"),
+  "keys.list": read("/v1/_keys", plain, "keys"),
+  "keys.create": make("/v1/_keys", plain, "api_key"),
+  "keys.revoke": remove("/v1/_keys/:id", plain, "revoked"),
+  "changes.list": read("/v1/_changes", plain, "changes", "has_more"),
+  "changes.undo": write("/v1/_undo", plain, "undone", "rows"),
+  "versions.deleted": read("/v1/:table/deleted", shapes.withVersions, "versions", "has_more"),
+  "versions.list": read("/v1/:table/versions", shapes.withVersions, "versions"),
+  "versions.restore": write("/v1/:table/restore", withParts, "row"),
+  "rows.query": read("/v1/:table", withParts, "rows", "has_more"),
+  "rows.add": write("/v1/:table", shapes.row),
+  "rows.delete": removeRows("/v1/:table", plain, "deleted"),
+  "rows.upsert": write("/v1/:table/upsert", withParts, "created", "row"),
+  "rows.batch": write("/v1/:table/batch", shapes.withResults, "results"),
+  "rows.updateRow": write("/v1/:table/update_row", withParts, "row"),
+  "rows.updateWhere": write("/v1/:table/update_where", withParts, "updated", "rows"),
+  "rows.count": read("/v1/:table/count", shapes.withMeasures, "count"),
+  "links.row": make("/v1/_row_links", ...link),
+  "links.textField": make("/v1/_text_field_links", ...link),
+  "links.query": make("/v1/_query_links", ...link),
+  "connections.list": read("/v1/_connections", plain, "connections"),
+  "connections.revoke": remove("/v1/_connections/:id", plain, "revoked"),
+  "account.delete": remove("/v1/_account", plain, "deleted")
+} satisfies Contract
 
 export type OperationName = keyof typeof operations
+
+/** What one call sends, besides the operation's method and path. */
+export interface Sent {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** Is printed exactly. */
+  readonly body?: unknown
+}
+
+// Not from an Effect's Random, which may be seeded: two programs would then share their keys, and their writes.
+export const newIdempotencyKey = (): string => crypto.randomUUID()
+
+/** The headers of a call, with an idempotency key where the operation takes one. */
+export const headersOf = (
+  operation: OperationName,
+  { headers = {} }: Sent,
+  { idempotencyKey = newIdempotencyKey() }: WriteOptions = {}
+): Readonly<Record<string, string>> => {
+  if (operations[operation].repeat !== "keyed") return headers
+  if (/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return { ...headers, "idempotency-key": idempotencyKey }
+  // A header cannot hold some of these, and the failure would look like one of the network.
+  throw refusal("idempotencyKey", "must be 1 to 255 printable ASCII characters", { parameter: "idempotency-key" })
+}
 
 type Groups = (typeof Api)["groups"]
 
@@ -149,17 +134,11 @@ type OperationOf<GroupName extends string, Endpoint> = Endpoint extends {
     }
   : never
 
-type OperationsOf<GroupName extends string, Group> = Group extends { readonly endpoints: infer Endpoints }
-  ? Endpoints[keyof Endpoints] extends infer Endpoint
-    ? Endpoint extends unknown
-      ? OperationOf<GroupName, Endpoint>
-      : never
-    : never
-  : never
-
 /** Every operation of the contract, read off its types alone, so that nothing of it is loaded at run time. */
 export type ContractOperation = {
-  [GroupName in keyof Groups]: OperationsOf<GroupName & string, Groups[GroupName]>
+  [Group in keyof Groups]: {
+    [Name in keyof Groups[Group]["endpoints"]]: OperationOf<Group & string, Groups[Group]["endpoints"][Name]>
+  }[keyof Groups[Group]["endpoints"]]
 }[keyof Groups]
 
 // An operation with such a header takes an idempotency key, or says that it refuses one.
@@ -169,12 +148,11 @@ type RepeatOf<Operation extends ContractOperation> = Operation["takesKey"] exten
     ? "safe"
     : "unknown"
 
-/** The operations by name, as a client's table of them has to be. */
-export type Contract = {
+/** What the table of operations has to be. */
+type Contract = {
   readonly [Operation in ContractOperation as Operation["name"]]: {
     readonly method: Operation["method"]
     readonly path: Operation["path"]
     readonly repeat: RepeatOf<Operation>
-    readonly response: readonly [EnvelopeShape, ...ReadonlyArray<string>]
   }
 }

@@ -1,6 +1,6 @@
 import { JsonText, print, RawNumber, readTree } from "../domain/json/JsonText.ts"
 import { numberKey } from "../domain/keys/SortKey.ts"
-import { AgentMemoryError } from "./AgentMemoryError.ts"
+import { AgentMemoryError, refusal } from "./AgentMemoryError.ts"
 import type { Numbers } from "./Options.ts"
 import type { AnyRow, Filter, Stored, Edit, Measured, Measures, Summary } from "./RowTypes.ts"
 
@@ -33,12 +33,8 @@ export const filterOf = (filter: Filter): JsonText => {
   }
   const missing = undefinedIn(filter)
   if (missing === undefined) return jsonOf(filter)
-  const message = "is undefined; leave it out, or compare with null"
-  throw new AgentMemoryError({
-    code: "invalid_request",
-    detail: `The filter's ${JSON.stringify(missing.join("."))} ${message}.`,
-    errors: [{ path: `/filter/${missing.join("/")}`, message }]
-  })
+  const part = `The filter's ${JSON.stringify(missing.join("."))}`
+  throw refusal(part, "is undefined; leave it out, or compare with null", { path: `/filter/${missing.join("/")}` })
 }
 
 /** Where a filter, or an object of operators in it, has an undefined value. */
@@ -105,12 +101,7 @@ export const guardHeaders = (ifUpdatedAt: string | undefined): Readonly<Record<s
   const tag = `"${ifUpdatedAt}"`
   if (/^"[\x21\x23-\x7e]+"$/.test(tag)) return { "if-match": tag }
   // A header cannot hold some of these, and the failure would look like one of the network.
-  const message = "must be the updated_at of a row"
-  throw new AgentMemoryError({
-    code: "invalid_request",
-    detail: `ifUpdatedAt ${message}.`,
-    errors: [{ parameter: "if-match", message }]
-  })
+  throw refusal("ifUpdatedAt", "must be the updated_at of a row", { parameter: "if-match" })
 }
 
 type Exact<Members extends Measures> = Omit<Members, "sum" | "min" | "max" | "avg"> & {

@@ -1,7 +1,6 @@
 import { parseEnvelope } from "../domain/json/ParseEnvelope.ts"
-import { AgentMemoryError, type ErrorCode, type FieldIssue } from "./AgentMemoryError.ts"
-import { headersOf, type Sent } from "./Calls.ts"
-import { operations, shapes, type OperationName } from "./ContractOperations.ts"
+import { AgentMemoryError, type ErrorMembers } from "./AgentMemoryError.ts"
+import { headersOf, operations, shapes, type OperationName, type Sent } from "./ContractOperations.ts"
 import { jsonOf } from "./ExactRows.ts"
 import { triesOf, type Connection, type WriteOptions } from "./Options.ts"
 import { outcomeOfCause, outcomeOfStatus, retryAfterOf, retrying, type Steps, type Verdict } from "./Retries.ts"
@@ -117,28 +116,17 @@ const readBody = async <A>(operation: OperationName, response: Response): Promis
   })
 }
 
-interface ProblemBody {
-  readonly code: ErrorCode
-  readonly detail: string
-  readonly hint?: string
-  readonly request_id?: string
-  readonly errors?: ReadonlyArray<FieldIssue>
-  readonly operation?: number
-  readonly limit?: number
-  readonly current?: unknown
-  readonly matches?: number
-}
-
 /** The error for a response other than a success. */
 const failureOf = (response: Response, body: string, baseUrl: string): AgentMemoryError => {
   const { headers, status } = response
   const retryAfter = retryAfterOf(headers.get("retry-after"))
   const isJson = /^application\/(?:problem\+)?json\b/i.test(headers.get("content-type") ?? "")
-  const problem = isJson ? (parseEnvelope(body, shapes.plain).value as Partial<ProblemBody> | undefined) : undefined
+  const problem = isJson ? (parseEnvelope(body, shapes.plain).value as Partial<ErrorMembers> | undefined) : undefined
   if (typeof problem?.code === "string" && typeof problem.detail === "string") {
-    const { code, current, detail, errors, hint, limit, matches, operation, request_id: requestId } = problem
-    const members = { code, detail, hint, status, requestId, errors, operation, retryAfter, limit, current, matches }
-    return new AgentMemoryError(members)
+    const { code, detail, errors, hint, operation, request_id: requestId } = problem
+    const { current, limit, matches, note, rows } = problem
+    const general = { code, detail, hint, status, requestId, errors, operation, retryAfter }
+    return new AgentMemoryError({ ...general, limit, current, matches, note, rows })
   }
   const location = headers.get("location")
   return new AgentMemoryError({
