@@ -1,6 +1,16 @@
 import { Option, Redacted } from "effect"
 import { parseNetwork } from "./ClientIp.ts"
-import { databaseUrlFault, parametersFault, choice, integer, list, parseUrl, secretUrl, setting } from "./Setting.ts"
+import {
+  choice,
+  databaseUrlFault,
+  integer,
+  list,
+  optional,
+  parametersFault,
+  parseUrl,
+  secretUrl,
+  setting
+} from "./Setting.ts"
 
 const isPercentEncoding = (text: string): boolean => /^(?:[^%]|%[0-9a-f]{2})*$/i.test(text)
 
@@ -14,7 +24,6 @@ const parseOrigin = (text: string): Option.Option<string> =>
     Option.map((url) => url.origin)
   )
 
-const isHost = (text: string): boolean => /^[A-Za-z0-9.:_-]+$/.test(text)
 const fromAddress = /^(?:[^<>\r\n"]*<[^\s<>@"]+@[^\s<>@"]+>|[^\s<>@"]+@[^\s<>@"]+)$/
 
 /** Where the service listens, and its public address. */
@@ -22,17 +31,16 @@ export const addressSettings = {
   port: integer("PORT", 3000, [0, 65_535], { meaning: "The port to listen on; `0` picks a free one." }),
   host: setting("HOST", {
     meaning: "The address to listen on; `0.0.0.0` means all addresses of the machine.",
-    parse: Option.liftPredicate(isHost),
+    parse: Option.liftPredicate((text: string) => /^[A-Za-z0-9.:_-]+$/.test(text)),
     expected: "a host name or an IP address to listen on, like 127.0.0.1 or 0.0.0.0",
     unset: "127.0.0.1"
   }),
-  baseUrl: setting("BASE_URL", {
+  baseUrl: optional("BASE_URL", {
     meaning:
       "The public origin. All URLs that the service gives out start with it, whatever a request says. If it is not on this machine, `SMTP_URL` is required.",
     otherwise: "`http://localhost:$PORT`",
-    parse: (text) => Option.map(parseOrigin(text), Option.some),
-    expected: "the public origin without a path, like https://memory.example.com",
-    unset: Option.none<string>()
+    parse: parseOrigin,
+    expected: "the public origin without a path, like https://memory.example.com"
   })
 }
 
@@ -83,16 +91,11 @@ export const mailSettings = {
     example: "smtps://user:password@mail.example.com",
     faultOf: (url) => parametersFault(url, smtpParameters)
   }),
-  mailFrom: setting("MAIL_FROM", {
+  mailFrom: optional("MAIL_FROM", {
     meaning: "The sender of mails.",
     otherwise: "`no-reply@` the host of `BASE_URL`",
-    parse: (text) =>
-      Option.map(
-        Option.liftPredicate(text, (from) => fromAddress.test(from)),
-        Option.some
-      ),
-    expected: "a sender like memory@example.com or Agent Memory <memory@example.com>",
-    unset: Option.none<string>()
+    parse: Option.liftPredicate((text: string) => fromAddress.test(text)),
+    expected: "a sender like memory@example.com or Agent Memory <memory@example.com>"
   }),
   mailToStdout: choice("MAIL_TO_STDOUT", ["true", "false"], "false", {
     meaning:
@@ -109,11 +112,11 @@ const parseSignUp = (text: string): Option.Option<SignUp> => {
   const rule = text.toLowerCase()
   if (rule === "open" || rule === "closed") return Option.some(rule)
   if (!rule.startsWith("domains:")) return Option.none()
-  const domains = rule.slice("domains:".length).split(",")
-  return Option.liftPredicate(
-    domains.map((name) => name.trim()),
-    (names) => names.every((name) => domain.test(name))
-  )
+  const domains = rule
+    .slice("domains:".length)
+    .split(",")
+    .map((name) => name.trim())
+  return domains.every((name) => domain.test(name)) ? Option.some(domains) : Option.none()
 }
 
 /** Which callers the service trusts, and what it fetches. */
@@ -150,21 +153,17 @@ export const telemetrySettings = {
     meaning: "`pretty` for people, or `json` for one flat JSON object per line.",
     otherwise: "`pretty` on a terminal, else `json`"
   }),
-  otlpEndpoint: setting("OTEL_EXPORTER_OTLP_ENDPOINT", {
+  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", {
     meaning: "Where traces and metrics are sent, as OTLP over HTTP. Without it none are recorded.",
-    parse: (text) => Option.map(parseUrl(text, ["http:", "https:"]), () => Option.some(text.replace(/\/+$/, ""))),
-    expected: "an http or https URL like http://localhost:4318",
-    unset: Option.none<string>()
+    parse: (text) => Option.map(parseUrl(text, ["http:", "https:"]), () => text.replace(/\/+$/, "")),
+    expected: "an http or https URL like http://localhost:4318"
   }),
-  metricsToken: setting("METRICS_TOKEN", {
+  metricsToken: optional("METRICS_TOKEN", {
     meaning:
       "The bearer token of `GET /metrics`. Without it, `/metrics` needs the local secret in local mode, and is off otherwise.",
     parse: (text) =>
-      /^[\x21-\x7e]+$/.test(text)
-        ? Option.some(Option.some(Redacted.make(text, { label: "METRICS_TOKEN" })))
-        : Option.none(),
+      /^[\x21-\x7e]+$/.test(text) ? Option.some(Redacted.make(text, { label: "METRICS_TOKEN" })) : Option.none(),
     expected: "printable ASCII characters without spaces",
-    unset: Option.none<Redacted.Redacted>(),
     secret: true
   })
 }

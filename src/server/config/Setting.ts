@@ -9,7 +9,7 @@ export interface ConfigIssue {
 }
 
 /** What is wrong with a setting, without its name. */
-export type Fault = Omit<ConfigIssue, "variable">
+type Fault = Omit<ConfigIssue, "variable">
 
 export type Parsed<A> = Result.Result<A, ConfigIssue>
 
@@ -34,18 +34,16 @@ export interface Setting<A> extends Description {
 
 const secret = "(not shown)"
 
+interface Reading<A> extends Description {
+  readonly parse: (text: string) => Option.Option<A>
+  readonly expected: string
+  readonly secret?: boolean
+  /** What is wrong with a value, if that can be said more exactly than by what is expected. */
+  readonly faultOf?: (text: string) => Fault | undefined
+}
+
 /** An empty variable counts as not set, since compose files and CI leave unused ones empty. */
-export const setting = <A, B>(
-  name: string,
-  options: Description & {
-    readonly parse: (text: string) => Option.Option<A>
-    readonly expected: string
-    readonly unset: B
-    readonly secret?: boolean
-    /** What is wrong with a value, if that can be said more exactly than by what is expected. */
-    readonly faultOf?: (text: string) => Fault | undefined
-  }
-): Setting<A | B> => {
+export const setting = <A, B>(name: string, options: Reading<A> & { readonly unset: B }): Setting<A | B> => {
   const { expected, parse, faultOf, secret: isSecret = false, unset, ...description } = options
   const config = Config.map(Config.option(Config.String(name)), (found): Parsed<A | B> => {
     const text = Option.getOrElse(found, () => "").trim()
@@ -61,6 +59,14 @@ export const setting = <A, B>(
   const fallback = typeof unset === "string" || typeof unset === "number" ? String(unset) : ""
   return { ...description, name, config, expected, fallback }
 }
+
+/** A setting that may be missing. */
+export const optional = <A>(name: string, options: Reading<A>): Setting<Option.Option<A>> =>
+  setting(name, {
+    ...options,
+    parse: (text) => Option.map(options.parse(text), Option.some),
+    unset: Option.none<A>()
+  })
 
 /** A whole number within bounds. Where the default is undefined, it follows from other settings, as `otherwise` says. */
 export const integer = <const Unset extends number | undefined>(
@@ -121,15 +127,12 @@ export const secretUrl = (
   }
 ): Setting<Option.Option<Redacted.Redacted>> => {
   const { accepts = () => true, example, faultOf, ...description } = options
-  return setting(name, {
+  return optional(name, {
     ...description,
     parse: (text) =>
-      Option.map(Option.filter(parseUrl(text, protocols), accepts), () =>
-        Option.some(Redacted.make(text, { label: name }))
-      ),
+      Option.map(Option.filter(parseUrl(text, protocols), accepts), () => Redacted.make(text, { label: name })),
     faultOf: (text) => Option.getOrUndefined(Option.map(parseUrl(text, protocols), faultOf)),
     expected: `a URL like ${example}`,
-    unset: Option.none<Redacted.Redacted>(),
     secret: true
   })
 }

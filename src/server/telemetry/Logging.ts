@@ -1,17 +1,5 @@
-import {
-  type Console,
-  Cause,
-  Exit,
-  Predicate,
-  Schema,
-  Context,
-  Effect,
-  Layer,
-  Logger,
-  Option,
-  References,
-  Tracer
-} from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, Option, Predicate, References, Schema, Tracer } from "effect"
+import type { Console } from "effect"
 import { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import { Settings } from "../config/Settings.ts"
@@ -102,11 +90,15 @@ const frames = (stack: string | undefined): string =>
     .map((line) => `\n${line}`)
     .join("")
 
-/** The errors of a cause as they may be logged, without interruptions. */
-export const safeErrors = (cause: Cause.Cause<unknown>): ReadonlyArray<Error> => {
-  const errors = cause.reasons.flatMap((reason) =>
+/** What a cause failed with, without interruptions. */
+const errorsOf = ({ reasons }: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
+  reasons.flatMap((reason) =>
     Cause.isInterruptReason(reason) ? [] : [Cause.isFailReason(reason) ? reason.error : reason.defect]
   )
+
+/** The errors of a cause as they may be logged, without interruptions. */
+export const safeErrors = (cause: Cause.Cause<unknown>): ReadonlyArray<Error> => {
+  const errors = errorsOf(cause)
   if (errors.length === 0) return []
   const pretty = Cause.prettyErrors(cause)
   return errors.map((error, index) => safeError(error, frames(pretty[index]?.stack)))
@@ -115,11 +107,7 @@ export const safeErrors = (cause: Cause.Cause<unknown>): ReadonlyArray<Error> =>
 /** The exit of a span without stack and values. */
 export const safeExit = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
-  const reasons = exit.cause.reasons.flatMap((reason) => {
-    if (Cause.isInterruptReason(reason)) return []
-    const error = Cause.isFailReason(reason) ? reason.error : reason.defect
-    return [Cause.makeDieReason(safeError(error, ""))]
-  })
+  const reasons = errorsOf(exit.cause).map((error) => Cause.makeDieReason(safeError(error, "")))
   return Exit.failCause(Cause.fromReasons(reasons))
 }
 

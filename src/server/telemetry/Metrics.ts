@@ -7,14 +7,14 @@ const seconds = { unit: "seconds" }
 const bytes = { unit: "bytes" }
 const latencyBoundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** The series of a metric, created on first use. */
-const family = <M>(make: (...labels: ReadonlyArray<string>) => M): ((...labels: ReadonlyArray<string>) => M) => {
+/** The series of a metric by the values of its labels, each created on first use. */
+const family = <M>(labels: ReadonlyArray<string>, make: (attributes: Record<string, string>) => M) => {
   const series = new Map<string, M>()
-  return (...labels) => {
-    const key = labels.join(" ")
+  return (...values: ReadonlyArray<string>): M => {
+    const key = values.join(" ")
     const known = series.get(key)
     if (known !== undefined) return known
-    const made = make(...labels)
+    const made = make(Object.fromEntries(labels.map((label, index) => [label, values[index]!])))
     series.set(key, made)
     return made
   }
@@ -23,55 +23,49 @@ const family = <M>(make: (...labels: ReadonlyArray<string>) => M): ((...labels: 
 const counter = (name: string, description: string, attributes: Record<string, string> = {}) =>
   Metric.counter(name, { description, incremental: true, attributes })
 
-const requestsTotal = family((operation, status) =>
-  counter(
-    "agent_memory_http_requests_total",
-    "Requests answered, by operation and status (499: the client closed the connection).",
-    {
-      operation: operation!,
-      status: status!
-    }
-  )
+const counters = (name: string, description: string, labels: ReadonlyArray<string>) =>
+  family(labels, (attributes) => counter(name, description, attributes))
+
+const gauge = (name: string, description: string, attributes: Record<string, string> = {}) =>
+  Metric.gauge(name, { description, attributes })
+
+const requestsTotal = counters(
+  "agent_memory_http_requests_total",
+  "Requests answered, by operation and status (499: the client closed the connection).",
+  ["operation", "status"]
 )
-const requestDuration = family((operation, status) =>
+const requestDuration = family(["operation", "status"], (attributes) =>
   Metric.histogram("agent_memory_http_request_duration_seconds", {
     description: "Time from a request's headers until its response is ready, in seconds, by operation and status.",
-    attributes: { operation: operation!, status: status!, ...seconds },
+    attributes: { ...attributes, ...seconds },
     boundaries: latencyBoundaries
   })
 )
-const requestsInFlight = Metric.gauge("agent_memory_http_requests_in_flight", {
-  description: "Requests in progress."
-})
-const verdicts = family((requestClass, verdict) =>
-  counter(
-    "agent_memory_rate_limit_verdicts_total",
-    "Verdicts on requests of a key or connection (class read or write), or of an address (class flood at /mcp, anonymous elsewhere), by class and verdict.",
-    {
-      class: requestClass!,
-      verdict: verdict!
-    }
-  )
+const requestsInFlight = gauge("agent_memory_http_requests_in_flight", "Requests in progress.")
+const verdicts = counters(
+  "agent_memory_rate_limit_verdicts_total",
+  "Verdicts on requests of a key or connection (class read or write), or of an address (class flood at /mcp, anonymous elsewhere), by class and verdict.",
+  ["class", "verdict"]
 )
-const operationsInFlight = Metric.gauge("agent_memory_database_operations_in_flight", {
-  description: "Statements and transactions that hold or wait for a database connection."
-})
-const connectionsMax = Metric.gauge("agent_memory_database_connections_max", {
-  description: "Maximum number of database connections of this process."
-})
+const operationsInFlight = gauge(
+  "agent_memory_database_operations_in_flight",
+  "Statements and transactions that hold or wait for a database connection."
+)
+const connectionsMax = gauge(
+  "agent_memory_database_connections_max",
+  "Maximum number of database connections of this process."
+)
 const operationDuration = Metric.histogram("agent_memory_database_operation_duration_seconds", {
   description: "Time of a statement or transaction in seconds, including retries and the wait for a connection.",
   attributes: seconds,
   boundaries: latencyBoundaries
 })
-const databaseFailures = family((reason) =>
-  counter("agent_memory_database_failures_total", "Statements and transactions that failed, by reason.", {
-    reason: reason!
-  })
+const databaseFailures = counters(
+  "agent_memory_database_failures_total",
+  "Statements and transactions that failed, by reason.",
+  ["reason"]
 )
-const writesQueued = Metric.gauge("agent_memory_write_queue_length", {
-  description: "Writes that wait in the queues of their accounts."
-})
+const writesQueued = gauge("agent_memory_write_queue_length", "Writes that wait in the queues of their accounts.")
 const groupWrites = Metric.histogram("agent_memory_write_group_size", {
   description: "Writes in one group commit.",
   boundaries: [1, 2, 3, 5, 10, 20, 50, 100, 200]
@@ -86,24 +80,15 @@ const cacheMisses = counter(
   "agent_memory_table_cache_misses_total",
   "Reads that the database answered, because the table was not cached or out of date."
 )
-const cacheSize = Metric.gauge("agent_memory_table_cache_bytes", {
-  description: "Memory of the cached tables, in bytes.",
-  attributes: bytes
-})
-const sweepBatches = family((kind) =>
-  counter("agent_memory_sweep_batches_total", "Batches of expired data removed, by kind.", { kind: kind! })
+const cacheSize = gauge("agent_memory_table_cache_bytes", "Memory of the cached tables, in bytes.", bytes)
+const sweepBatches = counters("agent_memory_sweep_batches_total", "Batches of expired data removed, by kind.", ["kind"])
+const sweptRows = counters("agent_memory_swept_rows_total", "Expired rows removed, by kind.", ["kind"])
+const residentMemory = gauge(
+  "agent_memory_process_resident_memory_bytes",
+  "Resident memory of the process, in bytes.",
+  bytes
 )
-const sweptRows = family((kind) =>
-  counter("agent_memory_swept_rows_total", "Expired rows removed, by kind.", { kind: kind! })
-)
-const residentMemory = Metric.gauge("agent_memory_process_resident_memory_bytes", {
-  description: "Resident memory of the process, in bytes.",
-  attributes: bytes
-})
-const heapUsed = Metric.gauge("agent_memory_process_heap_used_bytes", {
-  description: "JavaScript heap in use, in bytes.",
-  attributes: bytes
-})
+const heapUsed = gauge("agent_memory_process_heap_used_bytes", "JavaScript heap in use, in bytes.", bytes)
 const cpu = counter(
   "agent_memory_process_cpu_seconds_total",
   "CPU time of the process since its start, in seconds.",
@@ -114,8 +99,7 @@ const eventLoopLag = Metric.histogram("agent_memory_event_loop_lag_seconds", {
   attributes: seconds,
   boundaries: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 })
-const buildInfo = (version: string) =>
-  Metric.gauge("agent_memory_build_info", { description: "1, labelled with the version.", attributes: { version } })
+const buildInfo = (version: string) => gauge("agent_memory_build_info", "1, labelled with the version.", { version })
 
 const record = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {
@@ -123,14 +107,14 @@ const record = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<v
     return Exit.void
   })
 
-const nothing = () => undefined
-
 /** A metric that is read when it is scraped, until the scope closes. */
 const observedState = <S>(metric: Metric.Metric<number, S>, get: () => S): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
       Effect.contextWith((context) =>
-        Effect.sync(() => Metric.registerUnsafe(metric, context, { get, update: nothing, modify: nothing }))
+        Effect.sync(() =>
+          Metric.registerUnsafe(metric, context, { get, update: () => undefined, modify: () => undefined })
+        )
       ),
       (registration) => Effect.sync(registration.remove)
     )
@@ -161,19 +145,19 @@ export const requestBegun = (): { readonly end: () => void } => {
 type LimitedClass = "read" | "write" | "message" | "flood" | "anonymous"
 type Verdict = "Admitted" | "Passed" | "Limited" | "Unknown"
 
+const verdictsOf = (requestClass: LimitedClass, verdict: Verdict) =>
+  verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase())
+
 /** Counts a verdict of a rate limiter. */
 export const rateLimitVerdict = (requestClass: LimitedClass, verdict: Verdict): Effect.Effect<void> =>
-  Effect.withFiber(({ context }) => {
-    rateLimitVerdictUnsafe(context, requestClass, verdict)
-    return Exit.void
-  })
+  record(verdictsOf(requestClass, verdict), 1)
 
 /** {@link rateLimitVerdict} without an effect. */
 export const rateLimitVerdictUnsafe = (
   context: Context.Context<never>,
   requestClass: LimitedClass,
   verdict: Verdict
-): void => verdicts(requestClass, verdict === "Passed" ? "admitted" : verdict.toLowerCase()).updateUnsafe(1, context)
+): void => verdictsOf(requestClass, verdict).updateUnsafe(1, context)
 
 /** Measures an effect that needs one database connection. */
 export const databaseOperation = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -15,8 +15,6 @@ const inSpan = (name: string, effect: Any): Any =>
     fiber.getRef(References.TracerEnabled) ? Effect.withSpan(effect, name, { captureStackTrace: false }) : effect
   )
 
-const running = (made: ReturnType<Body>): Any => ("next" in made ? Effect.gen(() => made) : made)
-
 /**
  * Like `Effect.fn`, makes functions whose calls are spans of this name. Without tracing a call costs little more than its
  * effect, whereas `Effect.fn` always captures the caller's stack.
@@ -25,7 +23,10 @@ export const traced = (name: string): Effect.fn.Traced => {
   const make =
     (body: Body, ...steps: ReadonlyArray<Step>) =>
     (...args: ReadonlyArray<unknown>) => {
-      const work = Effect.suspend(() => running(body(...args)))
+      const work = Effect.suspend((): Any => {
+        const made = body(...args)
+        return "next" in made ? Effect.gen(() => made) : made
+      })
       return inSpan(
         name,
         steps.reduce((effect, step) => step(effect, ...args), work)
@@ -73,7 +74,9 @@ const guarded = (tracer: Tracer.Tracer): Tracer.Tracer =>
     }
   })
 
-const exported = (endpoint: string, version: string) => {
+const { version } = packageJson
+
+const exported = (endpoint: string) => {
   const options = {
     resource: { serviceName: "agent-memory", serviceVersion: version },
     shutdownTimeout: "2 seconds"
@@ -88,21 +91,18 @@ const exported = (endpoint: string, version: string) => {
 }
 
 /** Sends traces and metrics to `OTEL_EXPORTER_OTLP_ENDPOINT`. If it is not set, there are no spans. */
-const tracingLayer = (version: string) =>
-  Layer.unwrap(
-    Effect.map(Settings, ({ otlpEndpoint }) =>
-      Option.match(otlpEndpoint, {
-        onNone: () => Layer.succeed(References.TracerEnabled, false),
-        onSome: (endpoint) => exported(endpoint, version)
-      })
-    )
+const TracingLayer = Layer.unwrap(
+  Effect.map(Settings, ({ otlpEndpoint }) =>
+    Option.match(otlpEndpoint, {
+      onNone: () => Layer.succeed(References.TracerEnabled, false),
+      onSome: exported
+    })
   )
-
-const { version } = packageJson
+)
 
 /** Logs, metrics and traces of the whole service. */
 export const TelemetryLayer = Layer.mergeAll(
   LoggingLayer,
-  tracingLayer(version),
+  TracingLayer,
   Layer.effectDiscard(Metrics.processMetrics(version))
 )
