@@ -1,7 +1,7 @@
 import { Config, Console, Context, Effect, Layer, Result } from "effect"
 import { Command } from "effect/cli"
 import { Settings } from "../server/config/Settings.ts"
-import { skipped, type Finding } from "./doctor/Finding.ts"
+import { findingsOf, type Finding } from "./doctor/Finding.ts"
 import { configuration, database, mail, rateLimits, unusable } from "./doctor/ResourceChecks.ts"
 import { access, documents, proxyScheme, publicUrl } from "./doctor/ServiceChecks.ts"
 import { switchFlag } from "./RemoteAccount.ts"
@@ -27,7 +27,7 @@ const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effec
   if (Result.isFailure(built)) {
     yield* found(...unusable(built.failure))
     for (const check of ["database", "mail", "public URL", ...checksOfService]) {
-      yield* found(skipped(check, "needs valid settings"))
+      yield* found(findingsOf(check).skipped("needs valid settings"))
     }
     return findings
   }
@@ -39,7 +39,8 @@ const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effec
   const reached = yield* publicUrl(settings)
   yield* found(reached)
   if (reached.status === "failed") {
-    for (const check of checksOfService) yield* found(skipped(check, "needs a public URL that leads to the service"))
+    for (const check of checksOfService)
+      yield* found(findingsOf(check).skipped("needs a public URL that leads to the service"))
     return findings
   }
   yield* found(yield* proxyScheme(settings))

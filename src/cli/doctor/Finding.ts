@@ -8,20 +8,17 @@ export interface Finding {
   readonly fix?: string
 }
 
-export const ok = (check: string, detail: string): Finding => ({ check, status: "ok", detail })
-export const skipped = (check: string, detail: string): Finding => ({ check, status: "skipped", detail })
-export const warning = (check: string, detail: string, fix: string): Finding => ({
-  check,
-  status: "warning",
-  detail,
-  fix
-})
-export const failed = (check: string, detail: string, fix: string): Finding => ({
-  check,
-  status: "failed",
-  detail,
-  fix
-})
+/** The findings that a check can have. */
+export const findingsOf = (check: string) => {
+  const finding = (status: Finding["status"], detail: string, fix?: string): Finding =>
+    fix === undefined ? { check, status, detail } : { check, status, detail, fix }
+  return {
+    ok: (detail: string) => finding("ok", detail),
+    skipped: (detail: string) => finding("skipped", detail),
+    warning: (detail: string, fix: string) => finding("warning", detail, fix),
+    failed: (detail: string, fix: string) => finding("failed", detail, fix)
+  }
+}
 
 /** A URL did not respond; the message is the system's reason. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly message: string }> {}

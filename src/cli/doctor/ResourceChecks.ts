@@ -8,7 +8,7 @@ import { currentOwner } from "../../server/sql/EmbeddedAccess.ts"
 import { type EmbeddedPostgresAddress, clusterOf, findEmbedded, homeOf } from "../../server/sql/EmbeddedPostgres.ts"
 import { findPrograms } from "../../server/sql/EmbeddedPrograms.ts"
 import { newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "../../server/sql/Migrations.ts"
-import { type Finding, failed, ok, warning } from "./Finding.ts"
+import { type Finding, findingsOf } from "./Finding.ts"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Redacted, References } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -16,12 +16,12 @@ import type { SqlClient } from "effect/sql"
 import { accessSync, constants, existsSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 
-const ofSettings = "configuration"
+const ofSettings = findingsOf("configuration")
 
 /** The invalid settings. */
 export const unusable = ({ issues }: ConfigProblem): ReadonlyArray<Finding> =>
   issues.map(({ expected, value, variable }) =>
-    failed(ofSettings, `${variable} is ${value}`, `Set ${variable} to ${expected}.`)
+    ofSettings.failed(`${variable} is ${value}`, `Set ${variable} to ${expected}.`)
   )
 
 /** Combinations of settings that are rarely intended. */
@@ -30,8 +30,7 @@ export const configuration = (settings: Settings["Service"]): ReadonlyArray<Find
   const findings: Array<Finding> = []
   if (isBaseUrlAssumed && !isLoopbackHost(host)) {
     findings.push(
-      warning(
-        ofSettings,
+      ofSettings.warning(
         `HOST is ${host}, so other machines can reach the service, but its URLs start with ${baseUrl}`,
         "Set BASE_URL to the service's public URL, or HOST to 127.0.0.1."
       )
@@ -39,8 +38,7 @@ export const configuration = (settings: Settings["Service"]): ReadonlyArray<Find
   }
   if (!loopback && baseUrl.startsWith("http:")) {
     findings.push(
-      warning(
-        ofSettings,
+      ofSettings.warning(
         `BASE_URL is ${baseUrl}, so keys and codes are sent unencrypted`,
         "Put a proxy with TLS in front, and set BASE_URL to the https URL."
       )
@@ -48,17 +46,16 @@ export const configuration = (settings: Settings["Service"]): ReadonlyArray<Find
   }
   if (!loopback && isLoopbackHost(host) && trustedProxies.length === 0) {
     findings.push(
-      warning(
-        ofSettings,
+      ofSettings.warning(
         "TRUSTED_PROXIES is not set, so all clients behind the proxy of BASE_URL count as one",
         "Set TRUSTED_PROXIES to the proxy's address, for example 127.0.0.1."
       )
     )
   }
-  return findings.length > 0 ? findings : [ok(ofSettings, `BASE_URL is ${baseUrl}, listening on ${host} port ${port}`)]
+  return findings.length > 0 ? findings : [ofSettings.ok(`BASE_URL is ${baseUrl}, listening on ${host} port ${port}`)]
 }
 
-const ofDatabase = "database"
+const ofDatabase = findingsOf("database")
 
 const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: string) {
   const [found] = yield* sql<{ version: string; isEncrypted: boolean | null }>`
@@ -68,16 +65,16 @@ const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: strin
   const { isEncrypted, version } = found!
   const state = yield* stateOf(sql)
   const obstacle = obstacleOf(state)
-  if (obstacle !== undefined) return failed(ofDatabase, obstacle.cause, obstacle.remedy)
+  if (obstacle !== undefined) return ofDatabase.failed(obstacle.cause, obstacle.remedy)
   const newer = newerOf(state)
   if (newer.length > 0) {
     const { cause, remedy } = newerWarning(newer)
-    return warning(ofDatabase, cause, remedy)
+    return ofDatabase.warning(cause, remedy)
   }
   const server = `PostgreSQL ${version.split(" ")[0]} ${place}${isEncrypted === true ? ", encrypted" : ""}`
   return pendingOf(state).length === 0
-    ? ok(ofDatabase, `${server}, up to date`)
-    : ok(ofDatabase, `${server}, will be migrated by the next start or by migrate`)
+    ? ofDatabase.ok(`${server}, up to date`)
+    : ofDatabase.ok(`${server}, will be migrated by the next start or by migrate`)
 })
 
 /** The folder, or its nearest existing parent. */
@@ -102,12 +99,12 @@ const embedded = Effect.fnUntraced(function* (dataDir: string) {
   const running = yield* findEmbedded(dataDir)
   if (Option.isSome(running)) return yield* lookInto(running.value)
   if (!mayWrite(folder)) {
-    return failed(ofDatabase, `${folder} is not writable`, "Set DATA_DIR to a folder that this user can write to.")
+    return ofDatabase.failed(`${folder} is not writable`, "Set DATA_DIR to a folder that this user can write to.")
   }
   const home = yield* homeOf(dataDir)
   const { major } = yield* findPrograms(currentOwner(clusterOf(home)), home)
   const state = existsSync(folder) ? "not in use now" : "created by the first start"
-  return ok(ofDatabase, `embedded PostgreSQL ${major} in ${folder}, ${state}`)
+  return ofDatabase.ok(`embedded PostgreSQL ${major} in ${folder}, ${state}`)
 })
 
 /** Whether the database can be used. Starts and changes nothing. */
@@ -121,11 +118,11 @@ export const database = Effect.fnUntraced(
   Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
   Effect.catch(({ message }) => {
     const [what = message, ...fix] = message.split(/(?<=\.)\s+|\n/)
-    return Effect.succeed(failed(ofDatabase, what, fix.join(" ") || "Check DATABASE_URL and the database's log."))
+    return Effect.succeed(ofDatabase.failed(what, fix.join(" ") || "Check DATABASE_URL and the database's log."))
   })
 )
 
-const ofRateLimits = "rate limits"
+const ofRateLimits = findingsOf("rate limits")
 
 /** Whether the Redis of `REDIS_URL` can store the rate limits. No finding without `REDIS_URL`. */
 export const rateLimits = Effect.fnUntraced(
@@ -135,10 +132,9 @@ export const rateLimits = Effect.fnUntraced(
       Effect.flatMap((context) => Context.get(context, RedisLink).isUp),
       Effect.scoped
     )
-    if (isUp) return [ok(ofRateLimits, "stored in Redis")]
+    if (isUp) return [ofRateLimits.ok("stored in Redis")]
     return [
-      warning(
-        ofRateLimits,
+      ofRateLimits.warning(
         "the Redis of REDIS_URL cannot store them, so they are stored in PostgreSQL",
         "Check the address and password in REDIS_URL, and that this Redis is not a read-only replica or a node of a cluster."
       )
@@ -148,7 +144,7 @@ export const rateLimits = Effect.fnUntraced(
   Effect.provideService(References.MinimumLogLevel, "None")
 )
 
-const ofMail = "mail"
+const ofMail = findingsOf("mail")
 
 const describe = (error: unknown): string => {
   const { code = "", message = "" } = error as { code?: string; message?: string }
@@ -172,8 +168,8 @@ const verify = Effect.fnUntraced(function* (url: string, from: string) {
   const { host } = new URL(url)
   return yield* Effect.tryPromise({ try: () => transport.verify(), catch: describe }).pipe(
     Effect.match({
-      onSuccess: () => ok(ofMail, `${host} accepts this service; mails are sent as ${from}`),
-      onFailure: (text) => failed(ofMail, `${host} does not accept this service: ${text}`, adviceFor(text))
+      onSuccess: () => ofMail.ok(`${host} accepts this service; mails are sent as ${from}`),
+      onFailure: (text) => ofMail.failed(`${host} does not accept this service: ${text}`, adviceFor(text))
     }),
     Effect.ensuring(Effect.sync(() => transport.close()))
   )
@@ -183,14 +179,13 @@ const verify = Effect.fnUntraced(function* (url: string, from: string) {
 const local = (dataDir: string): Effect.Effect<Finding> =>
   Effect.match(findLocalSecret(dataDir), {
     onSuccess: () =>
-      ok(
-        ofMail,
+      ofMail.ok(
         "printed to the service's terminal, because it only serves this machine, and shown to anyone with the secret in " +
           localSecretFile(dataDir)
       ),
     onFailure: ({ message }) => {
       const [what = message, ...fix] = message.split(/(?<=\.)\s+/)
-      return failed(ofMail, what, fix.join(" "))
+      return ofMail.failed(what, fix.join(" "))
     }
   })
 
@@ -199,8 +194,7 @@ export const mail = ({ dataDir, localMode, mailFrom, smtpUrl }: Settings["Servic
   if (Option.isSome(smtpUrl)) return verify(Redacted.value(smtpUrl.value), mailFrom)
   if (localMode) return local(dataDir)
   return Effect.succeed(
-    warning(
-      ofMail,
+    ofMail.warning(
       "printed to the service's terminal, so only people who see it can sign in",
       "Set SMTP_URL=smtps://user:password@mail.example.com."
     )
