@@ -168,28 +168,24 @@ const MaintenanceLayer = Maintenance.layer.pipe(
 )
 
 /** The whole service. Its type lists everything that can prevent its start. */
-export const App: {
-  readonly layer: Layer.Layer<
-    never,
-    | AssetsMissing
-    | ConfigProblem
-    | DatabaseProblem
-    | EmbeddedPostgresError
-    | ListenProblem
-    | LocalSecretProblem
-    | SqlError
-  >
-} = {
-  layer: HttpLayer.pipe(
-    Layer.provideMerge(Greeting),
-    Layer.merge(Layer.provide(MaintenanceLayer, Layer.succeed(OnSwept, Metrics.swept))),
-    Layer.provide(ServicesLayer),
-    Layer.provide(ListeningSettings),
-    Layer.provide(ServerLayer),
-    Layer.provide(LocalSecret.layer),
-    Layer.provide([RateLimiterLayer, Mailer.layer, SafeFetchLayer]),
-    Layer.provide(DatabaseLayer),
-    Layer.provide(TelemetryLayer),
-    Layer.provide([Settings.layer, NodeCrypto.layer])
-  )
-}
+export const AppLayer: Layer.Layer<
+  never,
+  | AssetsMissing
+  | ConfigProblem
+  | DatabaseProblem
+  | EmbeddedPostgresError
+  | ListenProblem
+  | LocalSecretProblem
+  | SqlError
+> = HttpLayer.pipe(
+  Layer.provideMerge(Greeting),
+  Layer.merge(Layer.provide(MaintenanceLayer, Layer.succeed(OnSwept, Metrics.swept))),
+  Layer.provide(ServicesLayer),
+  Layer.provide(ListeningSettings),
+  Layer.provide(ServerLayer),
+  Layer.provide(LocalSecret.layer),
+  Layer.provide([RateLimiterLayer, Mailer.layer, SafeFetchLayer]),
+  Layer.provide(DatabaseLayer),
+  Layer.provide(TelemetryLayer),
+  Layer.provide([Settings.layer, NodeCrypto.layer])
+)

@@ -1,6 +1,6 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer } from "effect"
-import { App } from "./App.ts"
+import { AppLayer } from "./App.ts"
 import { batchingConsole } from "./server/telemetry/Logging.ts"
 
 const explain = (cause: Cause.Cause<{ readonly message: string }>) => {
@@ -15,7 +15,7 @@ export const serve = (): void => {
   // npm forwards the Ctrl-C that the terminal has already sent. The second signal must not kill the shutdown.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined)
 
-  Layer.launch(App.layer).pipe(
+  Layer.launch(AppLayer).pipe(
     Effect.onInterrupt(() => Console.log("Agent Memory has stopped.")),
     Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : explain(cause))),
     Effect.provideService(Console.Console, batchingConsole(globalThis.console)),

@@ -83,15 +83,26 @@ export interface ApiKey {
   readonly last_used_at: string | null
 }
 
-/** Which keys to list. */
-export interface KeyQuery {
-  /** 1 to 1000; 1000 when it is not said. */
-  readonly limit?: number
+interface PageQuery {
   /** The `next_cursor` of the page before. */
   readonly cursor?: string
 }
 
-/** Some keys, the oldest first. `next_cursor` is there, and `has_more` is true, when there are more. */
+/** A page of a list. `next_cursor` is there, and `has_more` is true, if there are more. */
+interface Page {
+  readonly has_more: boolean
+  readonly next_cursor?: string
+  /** Why nothing may be listed of the table. */
+  readonly note?: string
+}
+
+/** Which keys to list. */
+export interface KeyQuery extends PageQuery {
+  /** 1 to 1000; 1000 when it is not said. */
+  readonly limit?: number
+}
+
+/** Some keys, the oldest first. `next_cursor` is there, and `has_more` is true, if there are more. */
 export interface KeyPage {
   readonly keys: ReadonlyArray<ApiKey>
   readonly has_more?: boolean
@@ -171,25 +182,17 @@ export interface Change {
 }
 
 /** Which changes to list. */
-export interface ChangeQuery {
+export interface ChangeQuery extends DeletedQuery {
   /** The changes after the one with this number, oldest first; 0 for the first. Without it, newest first. */
   readonly since?: number
   readonly table?: string
   /** The id of a key, connection or link: only its changes. */
   readonly by?: string
-  /** 1 to 1000; 100 by default. */
-  readonly limit?: number
-  /** The `next_cursor` of the previous page. */
-  readonly cursor?: string
 }
 
-/** Some changes. `next_cursor` is there, and `has_more` is true, if there are more. */
-export interface ChangePage {
+/** Some changes. */
+export interface ChangePage extends Page {
   readonly changes: ReadonlyArray<Change>
-  readonly has_more: boolean
-  readonly next_cursor?: string
-  /** Why nothing may be listed of the table. */
-  readonly note?: string
 }
 
 /** What was deleted for good, or would be. */
@@ -208,20 +211,14 @@ export interface Forgotten {
 }
 
 /** Which deleted rows to list. */
-export interface DeletedQuery {
+export interface DeletedQuery extends PageQuery {
   /** 1 to 1000; 100 by default. */
   readonly limit?: number
-  /** The `next_cursor` of the previous page. */
-  readonly cursor?: string
 }
 
-/** Some deleted rows, each as the version to restore. `next_cursor` is there, and `has_more` is true, if there are more. */
-export interface DeletedPage {
+/** Some deleted rows, each as the version to restore. */
+export interface DeletedPage extends Page {
   readonly versions: ReadonlyArray<Version>
-  readonly has_more: boolean
-  readonly next_cursor?: string
-  /** Why nothing may be listed of the table. */
-  readonly note?: string
 }
 
 /** What an undo did, or would do, to each row of the change that it took back. */

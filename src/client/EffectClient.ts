@@ -8,30 +8,12 @@ import { AgentMemoryError } from "./AgentMemoryError.ts"
 import { accountCalls, runBy, tableCalls, type Call, type RowCodec } from "./Calls.ts"
 import { headersOf } from "./ContractOperations.ts"
 import { jsonOf, rowReader } from "./ExactRows.ts"
-import { checkApiKey, connectionOf, type Numbers } from "./Options.ts"
+import { checkApiKey, connectionOf, type ClientOptions } from "./Options.ts"
 import { outcomeOfCause, outcomeOfStatus, retryAfterOf, retrying, step, type Steps, type Verdict } from "./Retries.ts"
 import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { InvalidRow, type FailureOf, type IdempotencyOptions, type TableService } from "./TableService.ts"
 import type { AnyRow, Stored } from "./RowTypes.ts"
-import type {
-  AccountRows,
-  ApiKey,
-  ChangePage,
-  UndoAnswer,
-  ChangeQuery,
-  Connection,
-  CreatedApiKey,
-  CreatedLink,
-  ImportAnswer,
-  KeyPage,
-  KeyQuery,
-  QueryLink,
-  RowLink,
-  SearchAnswer,
-  Table,
-  TextFieldLink,
-  Usage
-} from "./AccountTypes.ts"
+import type * as Account from "./AccountTypes.ts"
 
 /**
  * Runs steps that yield effects. What the steps throw on their own is a defect, unless `refusalOf` makes a failure of it.
@@ -75,10 +57,9 @@ const verdictOn = (failure: Failure): Verdict => {
 }
 
 /** Sends requests again by the rules of the Promise client, and reads each response whole within its try. */
-const retryRequests = (options: { readonly timeout: Duration.Duration; readonly maxRetries: number }) =>
+const retryRequests = ({ maxRetries, timeout }: { readonly timeout: Duration.Duration; readonly maxRetries: number }) =>
   HttpClient.transform<HttpClientError.HttpClientError, never, HttpClientError.HttpClientError, never>(
     (response, request) => {
-      const { maxRetries, timeout } = options
       const tryOnce = response.pipe(
         // The body is kept, so that reading it later cannot fail any more.
         Effect.tap((response) => response.arrayBuffer),
@@ -111,19 +92,11 @@ const retryRequests = (options: { readonly timeout: Duration.Duration; readonly 
 export { RawNumber } from "../domain/json/JsonText.ts"
 export { InvalidRow, type FailureOf, type IdempotencyOptions, type TableService } from "./TableService.ts"
 
-export interface Options {
+export interface Options extends Pick<ClientOptions, "baseUrl" | "maxRetries" | "numbers" | "dangerouslyAllowBrowser"> {
   /** The API key, `svc_live_…`: a secret of the whole account. */
   readonly apiKey: Redacted.Redacted
-  /** Where the service answers, without `/v1`. `http://localhost:3000` when it is not said. */
-  readonly baseUrl?: string | undefined
   /** How long one try may take; 30 seconds when it is not said. */
   readonly timeout?: Duration.Input | undefined
-  /** How often a failed request is tried again, 4 times when it is not said. */
-  readonly maxRetries?: number | undefined
-  /** What the numbers of rows become, as with the Promise client; `number` when it is not said. */
-  readonly numbers?: Numbers | undefined
-  /** Lets the client run in a browser's page, where everybody who opens it can read the key. */
-  readonly dangerouslyAllowBrowser?: boolean | undefined
 }
 
 /** The client that derives from the contract. */
@@ -149,41 +122,43 @@ export class AgentMemory extends Context.Service<
         schema: Schema.Codec<Row, Encoded>
       ): TableService<Row, Encoded>
     }
-    readonly tables: Effect.Effect<ReadonlyArray<Table>, FailureOf<"tables", "list">>
+    readonly tables: Effect.Effect<ReadonlyArray<Account.Table>, FailureOf<"tables", "list">>
     /** The tables, each with its fields and their types. */
-    readonly describedTables: Effect.Effect<ReadonlyArray<Table>, FailureOf<"tables", "list">>
+    readonly describedTables: Effect.Effect<ReadonlyArray<Account.Table>, FailureOf<"tables", "list">>
     /** As with the Promise client: the rows of all tables that have all of these words in their texts. */
-    readonly search: (words: string) => Effect.Effect<SearchAnswer, FailureOf<"tables", "search">>
-    readonly export: Effect.Effect<AccountRows, FailureOf<"tables", "export">>
+    readonly search: (words: string) => Effect.Effect<Account.SearchAnswer, FailureOf<"tables", "search">>
+    readonly export: Effect.Effect<Account.AccountRows, FailureOf<"tables", "export">>
     readonly import: (
-      tables: AccountRows,
+      tables: Account.AccountRows,
       options?: IdempotencyOptions & { readonly dryRun?: boolean | undefined }
-    ) => Effect.Effect<ImportAnswer, FailureOf<"tables", "import">>
-    readonly usage: Effect.Effect<Usage, FailureOf<"tables", "usage">>
+    ) => Effect.Effect<Account.ImportAnswer, FailureOf<"tables", "import">>
+    readonly usage: Effect.Effect<Account.Usage, FailureOf<"tables", "usage">>
     /** As with the Promise client: newest first or, after the change that `since` names, oldest first. */
-    readonly changes: (query?: ChangeQuery) => Effect.Effect<ChangePage, FailureOf<"changes", "list">>
+    readonly changes: (query?: Account.ChangeQuery) => Effect.Effect<Account.ChangePage, FailureOf<"changes", "list">>
     /** As with the Promise client: takes back one whole write, or with `dryRun` tells what that would do. */
     readonly undo: (
       change: number,
       options?: IdempotencyOptions & { readonly dryRun?: boolean | undefined }
-    ) => Effect.Effect<UndoAnswer, FailureOf<"changes", "undo">>
+    ) => Effect.Effect<Account.UndoAnswer, FailureOf<"changes", "undo">>
     /** As with the Promise client: deletes the account with everything that it holds, for good. */
     readonly deleteAccount: (email: string) => Effect.Effect<void, FailureOf<"account", "delete">>
     readonly links: {
-      readonly row: (link: RowLink) => Effect.Effect<CreatedLink, FailureOf<"links", "row">>
-      readonly textField: (link: TextFieldLink) => Effect.Effect<CreatedLink, FailureOf<"links", "textField">>
-      readonly query: (link: QueryLink) => Effect.Effect<CreatedLink, FailureOf<"links", "query">>
+      readonly row: (link: Account.RowLink) => Effect.Effect<Account.CreatedLink, FailureOf<"links", "row">>
+      readonly textField: (
+        link: Account.TextFieldLink
+      ) => Effect.Effect<Account.CreatedLink, FailureOf<"links", "textField">>
+      readonly query: (link: Account.QueryLink) => Effect.Effect<Account.CreatedLink, FailureOf<"links", "query">>
     }
     readonly keys: {
       /** All keys, the oldest first, and those revoked of late: a request for each 1,000. */
-      readonly list: Effect.Effect<ReadonlyArray<ApiKey>, FailureOf<"keys", "list">>
+      readonly list: Effect.Effect<ReadonlyArray<Account.ApiKey>, FailureOf<"keys", "list">>
       /** One page of `list`. */
-      readonly page: (query?: KeyQuery) => Effect.Effect<KeyPage, FailureOf<"keys", "list">>
-      readonly create: (name: string) => Effect.Effect<CreatedApiKey, FailureOf<"keys", "create">>
+      readonly page: (query?: Account.KeyQuery) => Effect.Effect<Account.KeyPage, FailureOf<"keys", "list">>
+      readonly create: (name: string) => Effect.Effect<Account.CreatedApiKey, FailureOf<"keys", "create">>
       readonly revoke: (id: string) => Effect.Effect<number, FailureOf<"keys", "revoke">>
     }
     readonly connections: {
-      readonly list: Effect.Effect<ReadonlyArray<Connection>, FailureOf<"connections", "list">>
+      readonly list: Effect.Effect<ReadonlyArray<Account.Connection>, FailureOf<"connections", "list">>
       readonly revoke: (id: string) => Effect.Effect<number, FailureOf<"connections", "revoke">>
     }
     /** The client that derives from the contract, with every operation as it is on the wire, sign-in included. */
@@ -227,13 +202,9 @@ export const layerConfig = (options: Config.Wrap<Options>): Layer.Layer<AgentMem
 
 const makeDerivedClient = (options: Options) =>
   Effect.suspend(() => {
-    const { baseUrl, dangerouslyAllowBrowser } = options
-    const connection = connectionOf({ baseUrl, dangerouslyAllowBrowser, maxRetries: options.maxRetries }, undefined)
+    const { baseUrl, maxRetries } = connectionOf({ ...options, timeout: undefined }, undefined)
     const timeout = Duration.fromInputUnsafe(options.timeout ?? "30 seconds")
-    return HttpApiClient.make(Api, {
-      baseUrl: connection.baseUrl,
-      transformClient: retryRequests({ maxRetries: connection.maxRetries, timeout })
-    })
+    return HttpApiClient.make(Api, { baseUrl, transformClient: retryRequests({ maxRetries, timeout }) })
   })
 
 /** Sends the account's key with each request. */
@@ -263,7 +234,7 @@ const inEffects = (methods: object): object =>
 const refusalOf = (error: unknown): InvalidRequest | undefined => {
   if (!(error instanceof AgentMemoryError)) return undefined
   const { detail, errors } = error
-  return new InvalidRequest({ detail, ...(errors === undefined ? {} : { errors }) })
+  return new InvalidRequest({ detail, ...(errors && { errors }) })
 }
 
 type RowSchema = Schema.Codec<AnyRow, AnyRow>

@@ -1,27 +1,7 @@
 import { Data, type Effect, type Schema } from "effect"
 import type { HttpApiClient, HttpApiEndpoint } from "effect/http-api"
 import type { Api } from "../api/Api.ts"
-import type {
-  Batch,
-  BatchOperation,
-  BatchResults,
-  Fields,
-  Filter,
-  Found,
-  Guarded,
-  Query,
-  QueryAnswer,
-  Restore,
-  Search,
-  Stored,
-  Summarize,
-  Summary,
-  UpdateRow,
-  UpdateWhere,
-  UpdateWhereAnswer,
-  Upsert,
-  UpsertAnswer
-} from "./RowTypes.ts"
+import type * as Rows from "./RowTypes.ts"
 import type { DeletedPage, DeletedQuery, Forgotten, Version } from "./AccountTypes.ts"
 
 export interface IdempotencyOptions {
@@ -43,42 +23,45 @@ export interface TableService<Row, Encoded = Row> {
   readonly add: (
     row: Row,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Stored<Row>, FailureOf<"rows", "add"> | InvalidRow>
-  readonly query: <const Names extends Fields<Encoded> | undefined = undefined>(
-    query?: Query<Encoded, Names>
-  ) => Effect.Effect<QueryAnswer<Found<Encoded, Row, Names>>, FailureOf<"rows", "query"> | InvalidRow>
-  readonly count: (filter?: Filter<Encoded>, options?: Search) => Effect.Effect<number, FailureOf<"rows", "count">>
-  readonly summarize: (summarize: Summarize<Encoded>) => Effect.Effect<Summary, FailureOf<"rows", "count">>
+  ) => Effect.Effect<Rows.Stored<Row>, FailureOf<"rows", "add"> | InvalidRow>
+  readonly query: <const Names extends Rows.Fields<Encoded> | undefined = undefined>(
+    query?: Rows.Query<Encoded, Names>
+  ) => Effect.Effect<Rows.QueryAnswer<Rows.Found<Encoded, Row, Names>>, FailureOf<"rows", "query"> | InvalidRow>
+  readonly count: (
+    filter?: Rows.Filter<Encoded>,
+    options?: Rows.Search
+  ) => Effect.Effect<number, FailureOf<"rows", "count">>
+  readonly summarize: (summarize: Rows.Summarize<Encoded>) => Effect.Effect<Rows.Summary, FailureOf<"rows", "count">>
   readonly upsert: (
-    upsert: Upsert<Encoded, Row>,
+    upsert: Rows.Upsert<Encoded, Row>,
     options?: IdempotencyOptions
-  ) => Effect.Effect<UpsertAnswer<Stored<Row>>, FailureOf<"rows", "upsert"> | InvalidRow>
+  ) => Effect.Effect<Rows.UpsertAnswer<Rows.Stored<Row>>, FailureOf<"rows", "upsert"> | InvalidRow>
   readonly updateRow: (
-    update: UpdateRow<Encoded>,
+    update: Rows.UpdateRow<Encoded>,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Stored<Row>, FailureOf<"rows", "updateRow"> | InvalidRow>
+  ) => Effect.Effect<Rows.Stored<Row>, FailureOf<"rows", "updateRow"> | InvalidRow>
   readonly updateWhere: (
-    update: UpdateWhere<Encoded>,
+    update: Rows.UpdateWhere<Encoded>,
     options?: IdempotencyOptions
-  ) => Effect.Effect<UpdateWhereAnswer<Stored<Row>>, FailureOf<"rows", "updateWhere"> | InvalidRow>
+  ) => Effect.Effect<Rows.UpdateWhereAnswer<Rows.Stored<Row>>, FailureOf<"rows", "updateWhere"> | InvalidRow>
   readonly delete: (
-    rows: Filter<Encoded> | "all",
-    options?: IdempotencyOptions & Guarded & Search & DryRun
+    rows: Rows.Filter<Encoded> | "all",
+    options?: IdempotencyOptions & Rows.Guarded & Rows.Search & DryRun
   ) => Effect.Effect<number, FailureOf<"rows", "delete">>
   readonly forget: (
-    rows: Filter<Encoded> | "all",
-    options?: IdempotencyOptions & Guarded & Search & DryRun
+    rows: Rows.Filter<Encoded> | "all",
+    options?: IdempotencyOptions & Rows.Guarded & Rows.Search & DryRun
   ) => Effect.Effect<Forgotten, FailureOf<"rows", "delete">>
-  readonly batch: <const Operations extends ReadonlyArray<BatchOperation<unknown>>>(
-    build: (batch: Batch<Encoded, Row, Row>) => Operations,
+  readonly batch: <const Operations extends ReadonlyArray<Rows.BatchOperation<unknown>>>(
+    build: (batch: Rows.Batch<Encoded, Row, Row>) => Operations,
     options?: IdempotencyOptions
-  ) => Effect.Effect<BatchResults<Operations>, FailureOf<"rows", "batch"> | InvalidRow>
+  ) => Effect.Effect<Rows.BatchResults<Operations>, FailureOf<"rows", "batch"> | InvalidRow>
   readonly versions: (id: string) => Effect.Effect<ReadonlyArray<Version>, FailureOf<"versions", "list">>
   readonly deleted: (query?: DeletedQuery) => Effect.Effect<DeletedPage, FailureOf<"versions", "deleted">>
   readonly restore: (
-    restore: Restore,
+    restore: Rows.Restore,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Stored<Row>, FailureOf<"versions", "restore"> | InvalidRow>
+  ) => Effect.Effect<Rows.Stored<Row>, FailureOf<"versions", "restore"> | InvalidRow>
 }
 
 /** A row that its table's schema refuses: one to write, which has no id yet, or one that was read. */
