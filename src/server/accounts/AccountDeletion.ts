@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountId, Email } from "../../domain/Account.ts"
 import { accountRefusal, type Reach } from "../../domain/Actor.ts"
@@ -54,26 +54,18 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
       `
       }, refine)
 
-      const removeSignIns = traced("AccountDeletion.removeSignIns")(function* (email: Email) {
-        yield* sql`DELETE FROM magic_links WHERE email = ${email}`
-      }, refine)
-
-      const markClosed = traced("AccountDeletion.markClosed")(function* (accountId: AccountId) {
-        yield* sql`
-        UPDATE accounts SET closed_at = memory_now(), revision = revision + 1 WHERE account_id = ${accountId}
-      `
-      }, refine)
-
       const close = traced("AccountDeletion.close")(function* (accountId: AccountId, email: Email) {
-        if ((yield* refine(lockAccount(accountId))) === undefined) return yield* accountGone()
+        if ((yield* lockAccount(accountId)) === undefined) return yield* accountGone()
         const owner = yield* accounts.findEmail(accountId)
-        if (owner._tag === "None" || owner.value !== email) {
+        if (Option.getOrUndefined(owner) !== email) {
           return yield* invalid("/email", "must be the e-mail address of this account, which confirms its deletion")
         }
         // The revision grows, so that no write commits that was computed before.
-        yield* markClosed(accountId)
+        yield* sql`
+          UPDATE accounts SET closed_at = memory_now(), revision = revision + 1 WHERE account_id = ${accountId}
+        `
         yield* removeAccess(accountId)
-        yield* removeSignIns(email)
+        yield* sql`DELETE FROM magic_links WHERE email = ${email}`
         yield* throttle.forget(email, accountId)
       }, transact(sql))
 
@@ -115,9 +107,9 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
 
       const removeAccount = traced("AccountDeletion.removeAccount")(function* (accountId: AccountId) {
         // Whoever was signing in meanwhile waits for this lock, and then finds no account.
-        yield* refine(sql`SELECT account_id FROM accounts WHERE account_id = ${accountId} FOR UPDATE`)
+        yield* sql`SELECT account_id FROM accounts WHERE account_id = ${accountId} FOR UPDATE`
         yield* removeAccess(accountId)
-        yield* refine(sql`DELETE FROM accounts WHERE account_id = ${accountId} AND closed_at IS NOT NULL`)
+        yield* sql`DELETE FROM accounts WHERE account_id = ${accountId} AND closed_at IS NOT NULL`
       }, transact(sql))
 
       /** Removes all that a closed account holds. */
@@ -125,18 +117,6 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
         while ((yield* removeSome(accountId)) > 0);
         yield* removeAccount(accountId)
       })
-
-      /** Closes the account and says so to its owner: whoever sent the request can keep neither from happening. */
-      const closeAndTell = (accountId: AccountId, email: Email) =>
-        Effect.uninterruptible(
-          Effect.gen(function* () {
-            yield* close(accountId, email)
-            cache.forget(accountId)
-            yield* Effect.catchCause(notices.accountDeleted(email), (cause) =>
-              Effect.logWarning("The deletion of an account was not mailed", cause)
-            )
-          })
-        )
 
       /**
        * Deletes the actor's account, if this is its e-mail address. It is closed from then on; what it held is removed as far as
@@ -146,7 +126,15 @@ export class AccountDeletion extends Context.Service<AccountDeletion>()(
         const refusal = accountRefusal(actor)
         if (refusal !== undefined) return yield* refusal
         const { accountId } = actor
-        yield* closeAndTell(accountId, email)
+        // Whoever sent the request can keep neither the closing nor the mail about it from happening.
+        const closing = Effect.gen(function* () {
+          yield* close(accountId, email)
+          cache.forget(accountId)
+          yield* Effect.catchCause(notices.accountDeleted(email), (cause) =>
+            Effect.logWarning("The deletion of an account was not mailed", cause)
+          )
+        })
+        yield* Effect.uninterruptible(closing)
         yield* Effect.catchCause(remove(accountId), (cause) =>
           Effect.logWarning("An account is deleted, and what it held is not removed yet", cause)
         )

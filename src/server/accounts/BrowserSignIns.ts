@@ -7,7 +7,7 @@ import { Settings } from "../config/Settings.ts"
 import { refine, transact } from "../sql/SqlFailure.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 import { Accounts } from "./Accounts.ts"
-import { Sessions, type Session } from "./browser/Sessions.ts"
+import { Sessions } from "./browser/Sessions.ts"
 import { codeText, SignInLinks } from "./SignInLinks.ts"
 import { SignInThrottle, tryLimits } from "./SignInThrottle.ts"
 import { Tokens } from "./Tokens.ts"
@@ -27,12 +27,6 @@ interface BrowserSignIn {
   readonly isExpired: boolean
   readonly isReplaced: boolean
   readonly isLinkOnly: boolean
-}
-
-/** A browser that was signed in, and the path it continues to. */
-interface SignedIn {
-  readonly session: Session
-  readonly returnTo: string
 }
 
 /** A mailed link, and whether the browser that opens it is the one that asked for it. */
@@ -87,50 +81,46 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
     })
 
     const findBegun = traced("BrowserSignIns.findBegun")(function* (browserHash: Uint8Array) {
-      const found = yield* sql<Omit<BrowserSignIn, "triesLeft" | "isLinkOnly"> & { readonly wrongCodes: number }>`
+      const [found] = yield* sql<Omit<BrowserSignIn, "triesLeft" | "isLinkOnly"> & { readonly wrongCodes: number }>`
         SELECT email, return_to AS "returnTo", expires_at AS "expiresAt", wrong_codes AS "wrongCodes",
           used_at IS NOT NULL OR expires_at <= memory_now() AS "isExpired", replaced_at IS NOT NULL AS "isReplaced"
         FROM magic_links
         WHERE browser_hash = ${browserHash}
       `
-      return Option.fromUndefinedOr(found[0])
+      return found
     }, refine)
 
     /** The sign-in that a browser began. Spends nothing. */
     const find = traced("BrowserSignIns.find")(function* (browser: string) {
       const found = yield* findBegun(yield* tokens.hash(browser))
-      if (Option.isNone(found)) return Option.none<BrowserSignIn>()
-      const { wrongCodes, ...begun } = found.value
+      if (found === undefined) return Option.none<BrowserSignIn>()
+      const { wrongCodes, ...begun } = found
       const isLinkOnly = yield* throttle.isLinkOnly(begun.email)
       return Option.some<BrowserSignIn>({ ...begun, isLinkOnly, triesLeft: maxWrongCodes - wrongCodes })
     })
 
     /** Opens a session, unless the address may have no account. */
     const open = Effect.fnUntraced(function* (email: Email) {
-      if (!(yield* accounts.maySignIn(email))) return Option.none<Session>()
-      return Option.some(yield* sessions.open(yield* accounts.findOrCreate(email), email))
+      if (!(yield* accounts.maySignIn(email))) return undefined
+      return yield* sessions.open(yield* accounts.findOrCreate(email), email)
     })
 
-    // Concurrent attempts wait for the row, so that each continues the count of the one before it. The right code and the
-    // last wrong one spend the sign-in.
-    const tryHash = traced("BrowserSignIns.tryHash")(function* (browserHash: Uint8Array, codeHash: Uint8Array) {
-      const tried = yield* sql<{ email: Email; returnTo: string; isRight: boolean; wrongCodes: number }>`
+    // A wrong code is not a failure here, which would roll back its count.
+    const tryCode = Effect.fnUntraced(function* (browser: string, code: string) {
+      const browserHash = yield* tokens.hash(browser)
+      const asked = yield* findBegun(browserHash)
+      if (asked === undefined) return "expired"
+      if (yield* throttle.lockCodes(asked.email)) return "link only"
+      const codeHash = yield* tokens.hash(codeText(browser, code))
+      // Concurrent attempts wait for the row, so that each continues the count of the one before it. The right code and the
+      // last wrong one spend the sign-in.
+      const [tried] = yield* sql<{ email: Email; returnTo: string; isRight: boolean; wrongCodes: number }>`
         UPDATE magic_links
         SET wrong_codes = wrong_codes + (code_hash <> ${codeHash})::integer,
           used_at = CASE WHEN code_hash = ${codeHash} OR wrong_codes + 1 >= ${maxWrongCodes} THEN memory_now() END
         WHERE browser_hash = ${browserHash} AND used_at IS NULL AND expires_at > memory_now()
         RETURNING email, return_to AS "returnTo", code_hash = ${codeHash} AS "isRight", wrong_codes AS "wrongCodes"
       `
-      return tried[0]
-    }, refine)
-
-    // A wrong code is not a failure here, which would roll back its count.
-    const tryCode = Effect.fnUntraced(function* (browser: string, code: string) {
-      const browserHash = yield* tokens.hash(browser)
-      const asked = yield* findBegun(browserHash)
-      if (Option.isNone(asked)) return "expired"
-      if (yield* throttle.lockCodes(asked.value.email)) return "link only"
-      const tried = yield* tryHash(browserHash, yield* tokens.hash(codeText(browser, code)))
       if (tried === undefined) return "expired"
       const { email, isRight, returnTo, wrongCodes } = tried
       if (!isRight) {
@@ -138,9 +128,7 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
         return wrongCodes < maxWrongCodes ? "wrong" : "expired"
       }
       const session = yield* open(email)
-      if (Option.isNone(session)) return "expired"
-      const signedIn: SignedIn = { session: session.value, returnTo }
-      return signedIn
+      return session === undefined ? "expired" : { session, returnTo }
     }, transact(sql))
 
     /** Signs in the browser that asked. At most five wrong codes of a sign-in are checked, and twenty per day of an address. */
@@ -170,28 +158,24 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
       return Option.fromUndefinedOr(found[0])
     }, refine)
 
-    const spendLink = traced("BrowserSignIns.spendLink")(function* (hash: Uint8Array, browserHash: Uint8Array | null) {
-      const spent = yield* sql<BrowserLink>`
+    const spend = Effect.fnUntraced(function* (input: LinkAttempt) {
+      const [hash, browserHash] = yield* hashesOf(input)
+      const [link] = yield* sql<BrowserLink>`
         UPDATE magic_links
         SET used_at = memory_now()
         WHERE hash = ${hash} AND browser_hash IS NOT NULL AND used_at IS NULL AND expires_at > memory_now()
         RETURNING email, return_to AS "returnTo", browser_hash IS NOT DISTINCT FROM ${browserHash}::bytea AS "isAsking"
       `
-      return spent[0]
-    }, refine)
-
-    const spend = Effect.fnUntraced(function* (hash: Uint8Array, browserHash: Uint8Array | null) {
-      const link = yield* spendLink(hash, browserHash)
       if (link === undefined) return yield* invalidToken()
       const session = yield* open(link.email)
-      if (Option.isNone(session)) return yield* invalidToken()
-      return { session: session.value, returnTo: link.isAsking ? Option.some(link.returnTo) : Option.none() }
+      if (session === undefined) return yield* invalidToken()
+      return { session, returnTo: link.isAsking ? Option.some(link.returnTo) : Option.none() }
     }, transact(sql))
 
     /** Signs in the browser that opened a link. Only the browser that asked gets `returnTo`. */
     const byLink = traced("BrowserSignIns.byLink")(function* (input: LinkAttempt & { readonly ip: string }) {
       yield* throttle.spend(tryLimits(limits, input.ip))
-      return yield* spend(...(yield* hashesOf(input)))
+      return yield* spend(input)
     })
 
     return { begin, find, byCode, findLink, byLink }

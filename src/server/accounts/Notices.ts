@@ -15,73 +15,62 @@ const plainName = (name: string): string => {
   return words === "" ? "without a name" : `named "${[...words].slice(0, 80).join("")}"`
 }
 
-type Noticed = "key" | "app"
+/** A mail without the address that it goes to. */
+type Letter = Omit<Mail, "to">
 
-const hostOf = (baseUrl: string): string => new URL(baseUrl).host
-
-const textOf = (...paragraphs: ReadonlyArray<string>): string => `${paragraphs.join("\n\n")}\n`
-
-/** The mail about an API key that was created with another key. */
-const keyMail = (input: {
-  readonly to: string
-  readonly baseUrl: string
-  readonly id: string
-  readonly name: string
-}): Mail => ({
-  to: input.to,
-  subject: "A new API key for your Agent Memory",
-  text: textOf(
-    `An API key ${plainName(input.name)} was created for your account at ${hostOf(input.baseUrl)}. It gives access to the whole account.`,
-    "If this was not you or one of your programs, revoke it with another key:",
-    `curl -X DELETE ${input.baseUrl}/v1/_keys/${input.id} -H "Authorization: Bearer $KEY"`,
-    "Then also revoke the key that it was created with."
-  )
+const letter = (subject: string, ...paragraphs: ReadonlyArray<string>): Letter => ({
+  subject,
+  text: `${paragraphs.join("\n\n")}\n`
 })
 
-/** The mail about an app that a person gave access. */
-const appMail = (input: { readonly to: string; readonly baseUrl: string; readonly name: string }): Mail => ({
-  to: input.to,
-  subject: "An app was connected to your Agent Memory",
-  text: textOf(
-    `An app ${plainName(input.name)} was connected to your account at ${hostOf(input.baseUrl)}. The app chose its name.`,
-    "If this was not you, disconnect it here, and sign out all other browsers on the page of your account:",
-    `${input.baseUrl}/apps`
-  )
-})
+/** The mails of a service at this address. */
+const lettersFrom = (baseUrl: string) => {
+  const { host } = new URL(baseUrl)
 
-const more: Readonly<Record<Noticed, (baseUrl: string) => readonly [subject: string, happened: string, look: string]>> =
-  {
-    key: (baseUrl) => [
-      "More API keys for your Agent Memory",
-      "API keys are being created",
-      `curl ${baseUrl}/v1/_keys -H "Authorization: Bearer $KEY"`
-    ],
-    app: (baseUrl) => ["More apps connected to your Agent Memory", "Apps are being connected", `${baseUrl}/apps`]
-  }
+  const keyAdded = ({ id, name }: { readonly id: string; readonly name: string }) =>
+    letter(
+      "A new API key for your Agent Memory",
+      `An API key ${plainName(name)} was created for your account at ${host}. It gives access to the whole account.`,
+      "If this was not you or one of your programs, revoke it with another key:",
+      `curl -X DELETE ${baseUrl}/v1/_keys/${id} -H "Authorization: Bearer $KEY"`,
+      "Then also revoke the key that it was created with."
+    )
 
-/** The mail that says that some additions will not be mailed. */
-const moreMail = (input: { readonly to: string; readonly baseUrl: string; readonly what: Noticed }): Mail => {
-  const [subject, happened, look] = more[input.what](input.baseUrl)
-  return {
-    to: input.to,
-    subject,
-    text: textOf(
-      `${happened} for your account at ${hostOf(input.baseUrl)} faster than we send an email for each. For the next hour, you will not get an email for every one.`,
+  const appAdded = (name: string) =>
+    letter(
+      "An app was connected to your Agent Memory",
+      `An app ${plainName(name)} was connected to your account at ${host}. The app chose its name.`,
+      "If this was not you, disconnect it here, and sign out all other browsers on the page of your account:",
+      `${baseUrl}/apps`
+    )
+
+  /** Says that some additions will not be mailed. */
+  const more = (subject: string, happened: string, look: string) =>
+    letter(
+      subject,
+      `${happened} for your account at ${host} faster than we send an email for each. For the next hour, you will not get an email for every one.`,
       "If this is not you or one of your programs, check the list now and again in an hour, and remove those that you do not know:",
       look
     )
+
+  return {
+    keyAdded,
+    appAdded,
+    more: {
+      key: more(
+        "More API keys for your Agent Memory",
+        "API keys are being created",
+        `curl ${baseUrl}/v1/_keys -H "Authorization: Bearer $KEY"`
+      ),
+      app: more("More apps connected to your Agent Memory", "Apps are being connected", `${baseUrl}/apps`)
+    },
+    deleted: letter(
+      "Your Agent Memory was deleted",
+      `Your account at ${host} was deleted, with all its tables, rows, versions, keys and connected apps. None of it can be brought back.`,
+      `If this was not you, somebody had access to your account or to this mailbox. You can sign in again for a new, empty account: ${baseUrl}/sign-in`
+    )
   }
 }
-
-/** The mail about an account that was deleted. */
-const deletedMail = ({ baseUrl, to }: { readonly to: string; readonly baseUrl: string }): Mail => ({
-  to,
-  subject: "Your Agent Memory was deleted",
-  text: textOf(
-    `Your account at ${hostOf(baseUrl)} was deleted, with all its tables, rows, versions, keys and connected apps. None of it can be brought back.`,
-    `If this was not you, somebody had access to your account or to this mailbox. You can sign in again for a new, empty account: ${baseUrl}/sign-in`
-  )
-})
 
 /** The notices of one kind that an account gets in an hour. One more says that others follow. */
 const noticesPerHour = 20
@@ -95,21 +84,19 @@ export class Notices extends Context.Service<Notices>()("agent-memory/server/acc
     const accounts = yield* Accounts
     const throttle = yield* SignInThrottle
     const mails = yield* MailQueue
-    const { baseUrl } = yield* Settings
+    const letters = lettersFrom((yield* Settings).baseUrl)
 
     const send = Effect.fnUntraced(
-      function* (what: Noticed, accountId: AccountId, mailTo: (to: string) => Mail) {
+      function* (what: "key" | "app", accountId: AccountId, letter: Letter) {
         const email = yield* accounts.findEmail(accountId)
         if (Option.isNone(email)) return
         const spend = (bucket: string, perHour: number) =>
           throttle.spend([{ bucket: `${bucket}:${what}:account:${accountId}`, perHour }])
-        const mail = yield* spend("notice", noticesPerHour).pipe(
-          Effect.as(mailTo(email.value)),
-          Effect.catchTag("RateLimited", () =>
-            Effect.as(spend("notice of more", 1), moreMail({ to: email.value, baseUrl, what }))
-          )
+        const sent = yield* spend("notice", noticesPerHour).pipe(
+          Effect.as(letter),
+          Effect.catchTag("RateLimited", () => Effect.as(spend("notice of more", 1), letters.more[what]))
         )
-        yield* mails.offer(mail)
+        yield* mails.offer({ ...sent, to: email.value })
       },
       Effect.catch(({ code }) => Effect.logWarning("A notice was not mailed", { code })),
       // The new key or token is stored already, and only the response shows it.
@@ -122,13 +109,13 @@ export class Notices extends Context.Service<Notices>()("agent-memory/server/acc
     return {
       keyAdded: traced("Notices.keyAdded")(
         (accountId: AccountId, key: { readonly id: string; readonly name: string }) =>
-          send("key", accountId, (to) => keyMail({ to, baseUrl, ...key }))
+          send("key", accountId, letters.keyAdded(key))
+      ),
+      appAdded: traced("Notices.appAdded")((accountId: AccountId, name: string) =>
+        send("app", accountId, letters.appAdded(name))
       ),
       /** Mails to the address that the account had; nothing of that is stored. */
-      accountDeleted: (to: string) => mails.offer(deletedMail({ to, baseUrl })),
-      appAdded: traced("Notices.appAdded")((accountId: AccountId, name: string) =>
-        send("app", accountId, (to) => appMail({ to, baseUrl, name }))
-      )
+      accountDeleted: (to: string) => mails.offer({ ...letters.deleted, to })
     }
   })
 }) {

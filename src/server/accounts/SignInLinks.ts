@@ -18,22 +18,17 @@ export const signInUrl = (baseUrl: string, token: string): string =>
   `${baseUrl}/sign-in?token=${encodeURIComponent(token)}`
 
 /** The mail to an address without an account that may not get one, so that its owner does not wait for a link. */
-export const noAccountMail = (input: { readonly to: string; readonly baseUrl: string }): Mail => {
-  const host = new URL(input.baseUrl).host
+const noAccountMail = (to: string, baseUrl: string): Mail => {
   const text = [
-    `Someone, hopefully you, asked for a sign-in link to Agent Memory at ${host}.`,
+    `Someone, hopefully you, asked for a sign-in link to Agent Memory at ${new URL(baseUrl).host}.`,
     "This address has no account and cannot create one. If it should have one, contact the operator of the service.",
     "If you did not ask for this, ignore this email."
   ]
-  return {
-    to: input.to,
-    subject: "No account at Agent Memory",
-    text: `${text.join("\n\n")}\n`,
-    html: String(
-      html`<!doctype html><html lang="en"><body>\n${text.map((line) => html`<p>${line}</p>\n`)}</body></html>`
-    )
-  }
+  const page = html`<!doctype html><html lang="en"><body>\n${text.map((line) => html`<p>${line}</p>\n`)}</body></html>`
+  return { to, subject: "No account at Agent Memory", text: `${text.join("\n\n")}\n`, html: String(page) }
 }
+
+const paragraph = (content: Html | string) => html`<p style="margin:0 0 16px">${content}</p>\n`
 
 /** The mail with a sign-in link, and with a code for a sign-in that began in a browser. */
 export const signInMail = (input: {
@@ -43,42 +38,36 @@ export const signInMail = (input: {
   readonly minutes: number
   readonly code?: string | undefined
 }): Mail => {
-  const url = signInUrl(input.baseUrl, input.token)
-  const host = new URL(input.baseUrl).host
-  const life = input.minutes === 1 ? "1 minute" : `${input.minutes} minutes`
+  const { baseUrl, code, minutes, to, token } = input
+  const url = signInUrl(baseUrl, token)
+  const { host } = new URL(baseUrl)
   const ask = `Someone, hopefully you, asked for a sign-in link to Agent Memory at ${host}.`
-  const code = input.code
-  const use =
-    code === undefined
-      ? `The link works once, for ${life}. It opens a page with a button that gives you a new API key.`
-      : `The link works once, for ${life}. It opens a page with a button that signs in the browser it is opened in.`
+  const page = code === undefined ? "gives you a new API key" : "signs in the browser it is opened in"
+  const life = minutes === 1 ? "1 minute" : `${minutes} minutes`
+  const use = `The link works once, for ${life}. It opens a page with a button that ${page}.`
   const typed = "To continue in the browser where you began, type this code there instead:"
   const warning =
     `Type the code only into the page that you opened yourself at ${host}, and do not share it: ` +
     "anyone who has it can sign in as you."
-  const ignore = "If you did not ask for this, ignore this email: nothing happens without the link."
-  const ignoreBoth = "If you did not ask for this, ignore this email: nothing happens without the link or the code."
+  const without = code === undefined ? "the link" : "the link or the code"
+  const ignore = `If you did not ask for this, ignore this email: nothing happens without ${without}.`
 
-  const text =
-    [ask, url, use, ...(code === undefined ? [ignore] : [typed, code, warning, ignoreBoth])].join("\n\n") + "\n"
-  const paragraph = (content: Html | string) => html`<p style="margin:0 0 16px">${content}</p>\n`
+  const text = [ask, url, use, ...(code === undefined ? [] : [typed, code, warning]), ignore]
   const button = html`<a href="${url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#1a5f4a;color:#ffffff;text-decoration:none;font-weight:600">Sign in to Agent Memory</a>`
-  const page = html`<!doctype html><html lang="en"><body style="margin:0;padding:24px;background:#fbfaf8;color:#1d1c19;font:16px/1.55 system-ui,-apple-system,'Segoe UI',sans-serif"><div style="max-width:34em">
-${[ask, button, use].map(paragraph)}${
-    code !== undefined && [
-      paragraph(typed),
-      paragraph(html`<strong style="font:600 24px/1.2 ui-monospace,monospace">${code}</strong>`),
-      paragraph(warning)
-    ]
-  }${paragraph(html`<span style="color:#6a675f">${code === undefined ? ignore : ignoreBoth}</span>`)}</div></body></html>`
-
-  return { to: input.to, subject: "Your sign-in link for Agent Memory", text, html: String(page) }
-}
-
-/** A link that was created. Its token belongs in the mail; in a response only in local mode. */
-interface SentLink {
-  readonly expires_at: string
-  readonly token: string
+  const shownCode = html`<strong style="font:600 24px/1.2 ui-monospace,monospace">${code}</strong>`
+  const content = [
+    ...[ask, button, use],
+    ...(code === undefined ? [] : [typed, shownCode, warning]),
+    html`<span style="color:#6a675f">${ignore}</span>`
+  ]
+  return {
+    to,
+    subject: "Your sign-in link for Agent Memory",
+    text: `${text.join("\n\n")}\n`,
+    html: String(
+      html`<!doctype html><html lang="en"><body style="margin:0;padding:24px;background:#fbfaf8;color:#1d1c19;font:16px/1.55 system-ui,-apple-system,'Segoe UI',sans-serif"><div style="max-width:34em">\n${content.map(paragraph)}</div></body></html>`
+    )
+  }
 }
 
 /** The browser that a sign-in began in: its secret, the code to type there, and the path it continues to. */
@@ -137,7 +126,8 @@ export class SignInLinks extends Context.Service<SignInLinks>()("agent-memory/se
 
     /**
      * Sends a link, and a code if a browser asked. Known and unknown addresses are treated alike; an address that may have no
-     * account gets a mail that says so. Whether the mail arrives is not reported.
+     * account gets a mail that says so. Whether the mail arrives is not reported. The token belongs in the mail; in a response
+     * only in local mode.
      */
     const send = traced("SignInLinks.send")(function* (asked: Asked) {
       yield* mails.room
@@ -146,10 +136,9 @@ export class SignInLinks extends Context.Service<SignInLinks>()("agent-memory/se
       const to = asked.email
       const mail = (yield* accounts.maySignIn(to))
         ? signInMail({ to, baseUrl, token, minutes, code: asked.asking?.code })
-        : noAccountMail({ to, baseUrl })
+        : noAccountMail(to, baseUrl)
       yield* mails.offer(mail)
-      const sent: SentLink = { expires_at, token }
-      return sent
+      return { expires_at, token }
     })
 
     /** The address that an unspent link would sign in. Spends nothing. */
@@ -172,21 +161,17 @@ export class SignInLinks extends Context.Service<SignInLinks>()("agent-memory/se
       return found.length > 0
     }, refine)
 
-    const spendLink = traced("SignInLinks.spendLink")(function* (hash: Uint8Array) {
-      const spent = yield* sql<{ email: Email; day: string }>`
+    const spend = Effect.fnUntraced(function* (token: string) {
+      const [link] = yield* sql<{ email: Email; day: string }>`
         UPDATE magic_links
         SET used_at = memory_now()
-        WHERE hash = ${hash} AND browser_hash IS NULL AND used_at IS NULL AND expires_at > memory_now()
+        WHERE hash = ${yield* tokens.hash(token)} AND browser_hash IS NULL AND used_at IS NULL
+          AND expires_at > memory_now()
         RETURNING email, to_char(used_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
       `
-      return Option.fromUndefinedOr(spent[0])
-    }, refine)
-
-    const spend = Effect.fnUntraced(function* (token: string) {
-      const link = yield* spendLink(yield* tokens.hash(token))
-      if (Option.isNone(link) || !(yield* accounts.maySignIn(link.value.email))) return yield* invalidToken()
-      const account_id = yield* accounts.findOrCreate(link.value.email)
-      const { api_key } = yield* keys.issue(account_id, `magic link ${link.value.day}`)
+      if (link === undefined || !(yield* accounts.maySignIn(link.email))) return yield* invalidToken()
+      const account_id = yield* accounts.findOrCreate(link.email)
+      const { api_key } = yield* keys.issue(account_id, `magic link ${link.day}`)
       return { api_key, account_id }
     }, transact(sql))
 
