@@ -56,7 +56,9 @@ export const signInMail = (input: {
   const button = html`<a href="${url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#1a5f4a;color:#ffffff;text-decoration:none;font-weight:600">Sign in to Agent Memory</a>`
   const shownCode = html`<strong style="font:600 24px/1.2 ui-monospace,monospace">${code}</strong>`
   const content = [
-    ...[ask, button, use],
+    ask,
+    button,
+    use,
     ...(code === undefined ? [] : [typed, shownCode, warning]),
     html`<span style="color:#6a675f">${ignore}</span>`
   ]
