@@ -5,7 +5,7 @@ import { ByteSize, Context, Data, Effect, Scope } from "effect"
 import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { release } from "../../domain/json/Utf8.ts"
 import { LeastPace, startPace } from "./Pace.ts"
-import { Busy, type Holding, type Room } from "./Room.ts"
+import { Busy, type Holding } from "./Room.ts"
 import type { Capacity } from "./Capacity.ts"
 
 /** The body is too large, ended early, or did not arrive in time. */
@@ -65,9 +65,6 @@ class Arriving {
   }
 }
 
-/** Claims a part of the account's share for a body of at most `most` bytes. */
-export type ClaimRoom = (most: number) => Effect.Effect<Holding, Busy, Scope.Scope>
-
 /**
  * Reads a whole body. Before more than 64 KB of it are in memory, `claim` waits for a part of the account's share, for the
  * announced bytes or `limit`. The whole room is only taken as the bytes arrive, so that an announcement alone blocks no other
@@ -76,7 +73,7 @@ export type ClaimRoom = (most: number) => Effect.Effect<Holding, Busy, Scope.Sco
 const readBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
-  claim?: ClaimRoom
+  claim?: (most: number) => Effect.Effect<Holding, Busy, Scope.Scope>
 ): Effect.fn.Return<Uint8Array, BodyFault | Busy, Scope.Scope> {
   const times = yield* BodyTimes
   const { body: allowance, bytesPerSecond } = yield* LeastPace
@@ -198,10 +195,10 @@ export const readSharedBody = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
   sender: Sender,
-  room: Room,
-  { senders, unfinished }: Capacity["Service"]
+  room: "bodies" | "imports",
+  { [room]: shared, senders, unfinished }: Capacity["Service"]
 ): Effect.Effect<Uint8Array, BodyFault | Busy, Scope.Scope> => {
-  const read = readBody(request, limit, (most) => room.claim(sender.accountId, most))
+  const read = readBody(request, limit, (most) => shared.claim(sender.accountId, most))
   if (hasArrived(request)) return read
   // A sender waits for its own turn first, so that a busy one does not use up its account's.
   const turns = Effect.andThen(senders.take(sender.id, 1), unfinished.take(sender.accountId, 1))

@@ -3,6 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import { shorten } from "../../domain/json/JsonIssue.ts"
 import { decodeUtf8, startFault, takeUtf8InTurns } from "../../domain/json/Utf8.ts"
 import {
+  invalid,
   InvalidJson,
   InvalidRequest,
   RequestTimeout,
@@ -40,9 +41,7 @@ const unreadBody = (failure: BodyFault | Busy, limit: number): Effect.Effect<nev
     case "late":
       return close(new RequestTimeout({ detail: "The rest of the body did not arrive in time." }))
     case "incomplete":
-      return Effect.fail(
-        new InvalidRequest({ detail: "The body is incomplete.", errors: [{ path: "", message: "is incomplete" }] })
-      )
+      return Effect.fail(invalid("", "is incomplete"))
   }
 }
 
@@ -68,19 +67,13 @@ export const readBytes = (
   request: Request,
   limit: number,
   from?: { readonly sender: Sender; readonly capacity: Capacity["Service"]; readonly isImport?: boolean }
-): Effect.Effect<Uint8Array, BodyProblem, Scope.Scope> => {
-  const read: Effect.Effect<Uint8Array, BodyFault | Busy, Scope.Scope> =
+): Effect.Effect<Uint8Array, BodyProblem, Scope.Scope> =>
+  Effect.catch(
     from === undefined
       ? readSmallBody(request, limit)
-      : readSharedBody(
-          request,
-          limit,
-          from.sender,
-          from.isImport === true ? from.capacity.imports : from.capacity.bodies,
-          from.capacity
-        )
-  return Effect.catch(read, (failure) => unreadBody(failure, limit))
-}
+      : readSharedBody(request, limit, from.sender, from.isImport === true ? "imports" : "bodies", from.capacity),
+    (failure: BodyFault | Busy) => unreadBody(failure, limit)
+  )
 
 const checked = (request: Request, limit: number) => {
   const compressed = encodingFault(request.headers)

@@ -29,16 +29,25 @@ export const makeFloodLimit = (perMinute: number) => {
   }
 }
 
-/** Spends an anonymous request of an address, or fails with the problem that `refusal` makes. */
-const spendAnonymous = Effect.fnUntraced(function* (
-  limit: ReturnType<typeof makeFloodLimit>,
-  address: string,
-  refusal: (retryAfter: number) => RateLimited
-) {
-  const spent = limit.spend(address, yield* DateTime.nowAsDate)
-  yield* Metrics.rateLimitVerdict("anonymous", spent._tag)
-  if (spent._tag === "Limited") return yield* refusal(spent.retryAfter)
-})
+/** The limit of an address's anonymous requests. `detailOf` describes a refusal for so many seconds. */
+const makeAnonymousLimit = (
+  { limits: { anonymousPostsPerIpPerMinute: perMinute } }: Settings["Service"],
+  detailOf: (perMinute: number, seconds: number) => string
+) => {
+  const limit = makeFloodLimit(perMinute)
+  const spend = Effect.fnUntraced(function* (address: string) {
+    const spent = limit.spend(address, yield* DateTime.nowAsDate)
+    yield* Metrics.rateLimitVerdict("anonymous", spent._tag)
+    if (spent._tag === "Admitted") return
+    return yield* new RateLimited({
+      detail: detailOf(perMinute, spent.retryAfter),
+      hint: "Wait `retry_after` seconds.",
+      limit: perMinute,
+      retry_after: spent.retryAfter
+    })
+  })
+  return { spend, giveBack: limit.giveBack }
+}
 
 // Requests to these need a key, a connection or a link, each with its own limits.
 const credentialed = /^\/(?:v1|mcp|view)(?:\/|$)/
@@ -48,8 +57,11 @@ const credentialed = /^\/(?:v1|mcp|view)(?:\/|$)/
  * the personal pages, which look up a session, a sign-in or an app.
  */
 export const makeAnonymousFloods = (settings: Settings["Service"], routes: Routes["Service"]) => {
-  const perMinute = settings.limits.anonymousPostsPerIpPerMinute
-  const limit = makeFloodLimit(perMinute)
+  const limit = makeAnonymousLimit(
+    settings,
+    (perMinute, seconds) =>
+      `An IP address may send ${perMinute} of these requests per minute. Try again in ${seconds} seconds.`
+  )
 
   /** The refusal of a request over the limit, as its route renders it; undefined if it is admitted. */
   return (
@@ -58,34 +70,17 @@ export const makeAnonymousFloods = (settings: Settings["Service"], routes: Route
     if (credentialed.test(request.url.split("?", 1)[0]!)) return undefined
     const known = routes.find(request.method, request.url)
     if (request.method !== "POST" && known?.isPersonal !== true) return undefined
-    const refusal = (seconds: number) =>
-      new RateLimited({
-        detail: `An IP address may send ${perMinute} of these requests per minute. Try again in ${seconds} seconds.`,
-        hint: "Wait `retry_after` seconds.",
-        limit: perMinute,
-        retry_after: seconds
-      })
-    return Effect.catch(spendAnonymous(limit, clientOf(request, settings), refusal), (problem) =>
-      Effect.map(CurrentRequest, (record) =>
-        refused((known?.render ?? problemResponse)(problem, { request, record }), problem, record)
-      )
-    ) as Effect.Effect<HttpServerResponse.HttpServerResponse | undefined>
+    return Effect.matchEffect(limit.spend(clientOf(request, settings)), {
+      onSuccess: () => Effect.undefined,
+      onFailure: (problem) =>
+        Effect.map(CurrentRequest, (record) =>
+          refused((known?.render ?? problemResponse)(problem, { request, record }), problem, record)
+        )
+    })
   }
 }
 
 const mostRemembered = 20_000
-
-/** The SHA-256 of secrets that were valid when last used. The least recently used are removed first. */
-const makeMemory = () => {
-  const names = new Set<string>()
-  const forget = (name: string): void => void names.delete(name)
-  const remember = (name: string): void => {
-    forget(name)
-    names.add(name)
-    if (names.size > mostRemembered) forget(names.values().next().value ?? name)
-  }
-  return { knows: (name: string) => names.has(name), remember, forget }
-}
 
 /**
  * Limits how many unknown secrets an IP address can try per minute. A request of the address is spent before the look-up and
@@ -93,17 +88,18 @@ const makeMemory = () => {
  * admitted.
  */
 export const makeGuesses = (settings: Settings["Service"], what: "keys" | "links") => {
-  const perMinute = settings.limits.anonymousPostsPerIpPerMinute
-  const limit = makeFloodLimit(perMinute)
-  const memory = makeMemory()
-
-  const refusal = (retryAfter: number) =>
-    new RateLimited({
-      detail: `This IP address has sent ${perMinute} requests with unknown ${what} within a minute, which is the limit.`,
-      hint: "Wait `retry_after` seconds.",
-      limit: perMinute,
-      retry_after: retryAfter
-    })
+  const limit = makeAnonymousLimit(
+    settings,
+    (perMinute) =>
+      `This IP address has sent ${perMinute} requests with unknown ${what} within a minute, which is the limit.`
+  )
+  // The SHA-256 of secrets that were valid when last used. The least recently used are removed first.
+  const valid = new Set<string>()
+  const remember = (name: string): void => {
+    valid.delete(name)
+    valid.add(name)
+    if (valid.size > mostRemembered) valid.delete(valid.values().next().value ?? name)
+  }
 
   const lookUpNew = Effect.fnUntraced(function* <A, E, R>(
     name: string,
@@ -111,10 +107,10 @@ export const makeGuesses = (settings: Settings["Service"], what: "keys" | "links
     isKnown: (found: A) => boolean
   ) {
     const address = clientOf(yield* HttpServerRequest.HttpServerRequest, settings)
-    yield* spendAnonymous(limit, address, refusal)
+    yield* limit.spend(address)
     const found = yield* lookUp
     if (isKnown(found)) {
-      memory.remember(name)
+      remember(name)
       limit.giveBack(address)
     }
     return found
@@ -127,10 +123,10 @@ export const makeGuesses = (settings: Settings["Service"], what: "keys" | "links
     isKnown: (found: A) => boolean
   ): Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest> => {
     const name = Buffer.from(hash).toString("base64")
-    if (!memory.knows(name)) return lookUpNew(name, lookUp, isKnown)
+    if (!valid.has(name)) return lookUpNew(name, lookUp, isKnown)
     return Effect.map(lookUp, (found) => {
-      if (isKnown(found)) memory.remember(name)
-      else memory.forget(name)
+      if (isKnown(found)) remember(name)
+      else valid.delete(name)
       return found
     })
   }

@@ -1,10 +1,12 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import { type IncomingMessage, type Server, type ServerResponse, createServer, STATUS_CODES } from "node:http"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import { Unavailable, HeadersTooLarge, InvalidRequest, RequestTimeout } from "../../domain/Problem.ts"
+import { print } from "../../domain/json/JsonText.ts"
+import type { Problem } from "./RenderProblem.ts"
 import { isWithin, type Network } from "../config/ClientIp.ts"
 import type { Duplex } from "node:stream"
 import type { Socket } from "node:net"
@@ -51,23 +53,37 @@ const lull = 50
 
 const detail = "The service is stopping. Another one is usually there in a few seconds."
 
-const bodyOf = (url: string, request_id: string): object =>
-  url.startsWith("/mcp")
-    ? { jsonrpc: "2.0", error: { code: -32_603, message: detail } }
-    : Schema.encodeSync(Unavailable)(new Unavailable({ request_id, detail }))
+const printed = (problem: Problem): string => print({ ...problem })
 
 /** Refuses a request once it has arrived: a connection that ends before that is reset, and its client learns nothing. */
 const refuse = ({ url = "" }: IncomingMessage, response: ServerResponse): void => {
   const id = uuidV7Unsafe()
-  const contentType = url.startsWith("/mcp") ? "application/json" : "application/problem+json"
+  const isMcp = url.startsWith("/mcp")
   response.writeHead(503, {
     connection: "close",
-    "content-type": contentType,
+    "content-type": isMcp ? "application/json" : "application/problem+json",
     "cache-control": "no-store",
     "retry-after": "2",
     "x-request-id": id
   })
-  response.end(JSON.stringify(bodyOf(url, id)))
+  response.end(
+    isMcp
+      ? JSON.stringify({ jsonrpc: "2.0", error: { code: -32_603, message: detail } })
+      : printed(new Unavailable({ request_id: id, detail }))
+  )
+}
+
+/** Lets `handle` decide about the requests that a server emits. `emit` passes one on. */
+const interceptRequests = (
+  server: Server,
+  handle: (request: IncomingMessage, response: ServerResponse, emit: () => boolean) => boolean
+): void => {
+  const emit = server.emit.bind(server)
+  server.emit = (event: string, ...values: Array<unknown>): boolean => {
+    if (event !== "request") return emit(event, ...values)
+    const [request, response] = values as [IncomingMessage, ServerResponse]
+    return handle(request, response, () => emit(event, request, response))
+  }
 }
 
 /**
@@ -76,15 +92,12 @@ const refuse = ({ url = "" }: IncomingMessage, response: ServerResponse): void =
  */
 export const drainBeforeClose = (server: Server, begun: ReadonlySet<ServerResponse>): void => {
   let isDraining = false
-  const emit = server.emit.bind(server)
-  server.emit = (event: string, ...values: Array<unknown>): boolean => {
-    if (event !== "request" || !isDraining) return emit(event, ...values)
-    const [request, response] = values as [IncomingMessage, ServerResponse]
-    if (begun.has(response)) return emit(event, ...values)
+  interceptRequests(server, (request, response, emit) => {
+    if (!isDraining || begun.has(response)) return emit()
     if (request.complete) refuse(request, response)
     else request.resume().once("end", () => refuse(request, response))
     return true
-  }
+  })
   const close = server.close.bind(server)
   server.close = (done) => {
     isDraining = true
@@ -118,12 +131,9 @@ interface Line {
 const handleInOrder = (server: Server): void => {
   const lines = new WeakMap<Socket, Line>()
   const known = new WeakSet<ServerResponse>()
-  const emit = server.emit.bind(server)
-  server.emit = (event: string, ...values: Array<unknown>): boolean => {
-    if (event !== "request") return emit(event, ...values)
-    const [request, response] = values as [IncomingMessage, ServerResponse]
+  interceptRequests(server, (request, response, emit) => {
     // Requests that were held until the framework listened are emitted a second time.
-    if (known.has(response)) return emit(event, request, response)
+    if (known.has(response)) return emit()
     known.add(response)
     const { socket } = request
     const line = lines.get(socket) ?? { latest: response, waiting: 0 }
@@ -134,7 +144,7 @@ const handleInOrder = (server: Server): void => {
     response.once("close", () => {
       if (line.latest === response) lines.delete(socket)
     })
-    if (previous === response || previous.closed) return emit(event, request, response)
+    if (previous === response || previous.closed) return emit()
     if (line.waiting === maxWaiting) {
       socket.destroy()
       return true
@@ -142,22 +152,22 @@ const handleInOrder = (server: Server): void => {
     line.waiting++
     previous.once("close", () => {
       line.waiting--
-      if (socket.writable) emit(event, request, response)
+      if (socket.writable) emit()
     })
     return true
-  }
+  })
 }
 
-const headersTooLarge = (request_id: string) =>
-  Schema.encodeSync(HeadersTooLarge)(
-    new HeadersTooLarge({ request_id, detail: "The request's headers may have at most 32 KB." })
-  )
-
-const tooLate = (request_id: string) =>
-  Schema.encodeSync(RequestTimeout)(new RequestTimeout({ request_id, detail: "The request did not arrive in time." }))
-
-const notHttp = (request_id: string) =>
-  Schema.encodeSync(InvalidRequest)(new InvalidRequest({ request_id, detail: "The request is not valid HTTP/1.1." }))
+const framingProblem = (code: string | undefined, request_id: string): Problem => {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HeadersTooLarge({ request_id, detail: "The request's headers may have at most 32 KB." })
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new RequestTimeout({ request_id, detail: "The request did not arrive in time." })
+    default:
+      return new InvalidRequest({ request_id, detail: "The request is not valid HTTP/1.1." })
+  }
+}
 
 /** Responds to what Node refuses before it is a request, with a problem body like every other failure. */
 const refuseFraming = (error: NodeJS.ErrnoException, socket: Duplex): void => {
@@ -166,14 +176,9 @@ const refuseFraming = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     return
   }
   const id = uuidV7Unsafe()
-  const problem =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? headersTooLarge(id)
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? tooLate(id)
-        : notHttp(id)
-  const status = problem.status ?? 400
-  const body = JSON.stringify(problem)
+  const problem = framingProblem(error.code, id)
+  const { status } = problem
+  const body = printed(problem)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
       `Cache-Control: no-store\r\nX-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`

@@ -6,7 +6,7 @@ import { BadBodyIsInvalidToken } from "../../api/AccountApi.ts"
 import { IncomingMessage } from "node:http"
 import { longestRequest } from "../../domain/Limits.ts"
 import { shorten } from "../../domain/json/JsonIssue.ts"
-import { invalidFields, InvalidRequest, invalidToken, type UnsupportedMediaType } from "../../domain/Problem.ts"
+import { invalid, InvalidRequest, invalidToken, type UnsupportedMediaType } from "../../domain/Problem.ts"
 import { systemFieldBytes } from "../../domain/RowInput.ts"
 import { inTurns } from "../../domain/Turns.ts"
 import { Settings } from "../config/Settings.ts"
@@ -37,7 +37,7 @@ const unknownParameters = (query: string): InvalidRequest => {
 const headFault = ({ source }: HttpServerRequest.HttpServerRequest): InvalidRequest | undefined => {
   if (!(source instanceof IncomingMessage) || (source.headersDistinct["idempotency-key"] ?? []).length < 2)
     return undefined
-  return invalidFields([{ parameter: "idempotency-key", message: "must be given once" }])
+  return invalid("idempotency-key", "must be given once")
 }
 
 const announcesContent = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>

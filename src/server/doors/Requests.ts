@@ -1,7 +1,7 @@
 import { Cause, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { internalError, invalidFields, MisdirectedRequest } from "../../domain/Problem.ts"
+import { internalError, invalid, MisdirectedRequest } from "../../domain/Problem.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { sentWithinRoom } from "../capacity/SendResponse.ts"
 import { Settings } from "../config/Settings.ts"
@@ -10,8 +10,6 @@ import { crossOriginHeaders, preflightHeaders } from "./CrossOrigin.ts"
 import { logged, type RequestRecord, namesLoopback, namesOneHost } from "./CurrentRequest.ts"
 import { renderProblem } from "./RenderProblem.ts"
 import { pathOf, Routes } from "./Routes.ts"
-
-const hostFault = { parameter: "host", message: "must be given once" }
 
 const isUnknownRoute = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
@@ -60,7 +58,7 @@ export const RequestsLayer = HttpRouter.middleware(
         const detail = "This service only serves its own machine, at localhost or 127.0.0.1."
         return renderProblem(new MisdirectedRequest({ detail }))
       }
-      if (!namesOneHost(request)) return renderProblem(invalidFields([hostFault]))
+      if (!namesOneHost(request)) return renderProblem(invalid("host", "must be given once"))
       if (!routes.isRoutable(request.url)) return routes.refuse(request)
       return request.method === "OPTIONS" ? preflight(request) : undefined
     }

@@ -4,19 +4,20 @@ import { type HttpServerError, HttpServer } from "effect/http"
 import { LocalSecret, localSecretFile } from "./LocalSecret.ts"
 import { isLoopbackHost, localUrl, Settings } from "../config/Settings.ts"
 import { DataPlace } from "../sql/Database.ts"
+import { codeOf } from "../sql/SqlFailure.ts"
 import { makeNodeServer } from "./NodeServer.ts"
 
 /** The service cannot listen on its address; the message says what to set. */
 export class ListenProblem extends Data.TaggedError("ListenProblem")<{ readonly message: string }> {}
 
 const listenProblem = (host: string, port: number, error: HttpServerError.ServeError) => {
-  const code = typeof error.cause === "object" && error.cause !== null && "code" in error.cause ? error.cause.code : ""
+  const code = codeOf(error.cause)
   const message =
     code === "EADDRINUSE"
       ? `Port ${port} on ${host} is in use. Stop the program that uses it, or set PORT to another one.`
       : code === "EACCES"
         ? `This user may not listen on port ${port}. Set PORT to 1024 or more.`
-        : `Cannot listen on ${host} port ${port} (${String(code)}). Check HOST and PORT.`
+        : `Cannot listen on ${host} port ${port} (${code ?? ""}). Check HOST and PORT.`
   return new ListenProblem({ message })
 }
 
@@ -44,22 +45,18 @@ export const ListeningSettings = Layer.effect(
   })
 )
 
-/** Warns if other machines can reach the service, but its URLs only work on this one. */
-const warnOfReach = Effect.gen(function* () {
-  const { baseUrl, host, isBaseUrlAssumed } = yield* Settings
-  if (!isBaseUrlAssumed || isLoopbackHost(host)) return
-  yield* Effect.logWarning(
-    `HOST is ${host}, so other machines can reach this service, but its URLs start with ${baseUrl}, which only works on this machine. Set BASE_URL to the public URL.`
-  )
-})
-
-/** Warns if sign-ins and tokens are sent unencrypted. */
-const warnOfPlainHttp = Effect.gen(function* () {
-  const { baseUrl, loopback } = yield* Settings
-  if (loopback || !baseUrl.startsWith("http:")) return
-  yield* Effect.logWarning(
-    `BASE_URL is ${baseUrl}, so keys, codes and tokens are sent unencrypted. Put a proxy with TLS in front, and set BASE_URL to the https URL.`
-  )
+/** Warns of settings that are rarely intended. */
+const warn = Effect.fnUntraced(function* ({ baseUrl, host, isBaseUrlAssumed, loopback }: Settings["Service"]) {
+  if (isBaseUrlAssumed && !isLoopbackHost(host)) {
+    yield* Effect.logWarning(
+      `HOST is ${host}, so other machines can reach this service, but its URLs start with ${baseUrl}, which only works on this machine. Set BASE_URL to the public URL.`
+    )
+  }
+  if (!loopback && baseUrl.startsWith("http:")) {
+    yield* Effect.logWarning(
+      `BASE_URL is ${baseUrl}, so keys, codes and tokens are sent unencrypted. Put a proxy with TLS in front, and set BASE_URL to the https URL.`
+    )
+  }
 })
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
@@ -84,15 +81,13 @@ const firstSteps = ({ baseUrl, dataDir }: Settings["Service"], secret: LocalSecr
 export const Greeting = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
-    const { baseUrl } = settings
     const secret = yield* LocalSecret
     const { description } = yield* DataPlace
     const address = yield* HttpServer.addressFormattedWith(Effect.succeed)
-    yield* warnOfReach
-    yield* warnOfPlainHttp
+    yield* warn(settings)
     yield* Console.log(
       [
-        `Agent Memory is ready at ${baseUrl} (listening on ${address}).`,
+        `Agent Memory is ready at ${settings.baseUrl} (listening on ${address}).`,
         `Data is kept ${description}.`,
         ...firstSteps(settings, secret)
       ].join("\n")

@@ -17,8 +17,10 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import { texts } from "./SharedSql.ts"
 import { migrate, newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "./Migrations.ts"
 
-/** A certificate or key file of `DATABASE_URL` cannot be read. */
-export class CertificateProblem extends Data.TaggedError("CertificateProblem")<{ readonly message: string }> {}
+/** The database cannot be used; `message` gives the cause and the remedy. */
+export class DatabaseProblem extends Data.TaggedError("DatabaseProblem")<{ readonly message: string }> {}
+
+const problem = (message: string) => new DatabaseProblem({ message })
 
 /** The server's host: a name, an address, or the folder of a socket. */
 const hostOf = ({ hostname, searchParams }: URL): string => searchParams.get("host") ?? decodeURIComponent(hostname)
@@ -26,56 +28,47 @@ const hostOf = ({ hostname, searchParams }: URL): string => searchParams.get("ho
 const read = (parameter: string, file: string) =>
   Effect.try({
     try: () => readFileSync(file, "utf8"),
-    catch: (error) =>
-      new CertificateProblem({
-        message: `The ${parameter} of DATABASE_URL cannot be read: ${(error as Error).message}`
-      })
+    catch: (error) => problem(`The ${parameter} of DATABASE_URL cannot be read: ${(error as Error).message}`)
   })
-
-const authorities = Effect.fnUntraced(function* (file: string | null) {
-  if (file === null) return {}
-  return { ca: file === "system" ? getCACertificates("system") : yield* read("sslrootcert", file) }
-})
-
-const clientCertificate = Effect.fnUntraced(function* ({ searchParams }: URL) {
-  const [cert, key] = [searchParams.get("sslcert"), searchParams.get("sslkey")]
-  return cert === null || key === null ? {} : { cert: yield* read("sslcert", cert), key: yield* read("sslkey", key) }
-})
 
 const isWithoutTls = ({ reason }: SqlError.SqlError): boolean =>
   reason.cause instanceof Error && reason.cause.message === "The server does not support TLS"
 
 /** Encrypts if the server can. It is asked once, so that nothing on the network can downgrade later connections. */
-const preferred = Effect.fnUntraced(function* (url: Redacted.Redacted, ssl: ConnectionOptions) {
-  return yield* PgConnection.make({ url, ssl, connectTimeout: "2 seconds" }).pipe(
+const preferred = (url: Redacted.Redacted, ssl: ConnectionOptions) =>
+  PgConnection.make({ url, ssl, connectTimeout: "2 seconds" }).pipe(
     Effect.scoped,
     Effect.as<ConnectionOptions | false>(ssl),
     Effect.catchIf(isWithoutTls, () => Effect.succeed<ConnectionOptions | false>(false))
   )
-})
 
 /**
  * The TLS options for the server of a `DATABASE_URL`, by libpq's rules for `sslmode`. The default is `disable` for servers on
  * this machine and `prefer` for others. Certificate authorities are those of `sslrootcert`, or else those that Node.js trusts.
  */
-export const tlsOf = traced("Database.tlsOf")(function* (address: Redacted.Redacted) {
+const tlsOf = traced("Database.tlsOf")(function* (address: Redacted.Redacted) {
   const url = new URL(Redacted.value(address))
   const { searchParams } = url
   const host = hostOf(url)
   if (host.startsWith("/")) return false
   const mode = (searchParams.get("sslmode") ?? (isLoopbackHost(host) ? "disable" : "prefer")) as SslMode
   if (mode === "disable") return false
-  const rootFile = searchParams.get("sslrootcert")
-  const own = yield* clientCertificate(url)
+  const [authorities, cert, key] = ["sslrootcert", "sslcert", "sslkey"].map(
+    (name) => searchParams.get(name) ?? undefined
+  )
+  const own =
+    cert === undefined || key === undefined
+      ? {}
+      : { cert: yield* read("sslcert", cert), key: yield* read("sslkey", key) }
   const unchecked: ConnectionOptions = { ...own, rejectUnauthorized: false }
   if (mode === "prefer") return yield* preferred(address, unchecked)
-  if (mode === "require" && rootFile === null) return unchecked
-  const checked: ConnectionOptions = { ...own, ...(yield* authorities(rootFile)), rejectUnauthorized: true }
+  if (mode === "require" && authorities === undefined) return unchecked
+  const checked: ConnectionOptions = { ...own, rejectUnauthorized: true }
+  if (authorities !== undefined) {
+    checked.ca = authorities === "system" ? getCACertificates("system") : yield* read("sslrootcert", authorities)
+  }
   return mode === "verify-full" ? checked : { ...checked, checkServerIdentity: () => undefined }
 })
-
-/** The database cannot be used; `message` gives the cause and the remedy. */
-export class DatabaseProblem extends Data.TaggedError("DatabaseProblem")<{ readonly message: string }> {}
 
 /** Where this process keeps its data, for people to read. */
 export class DataPlace extends Context.Service<DataPlace, { readonly description: string }>()(
@@ -109,7 +102,7 @@ const oldestServer = 15
 /** The pool of one external server. */
 export const externalPool = (
   url: Redacted.Redacted
-): Effect.Effect<PgClient.PgClient, CertificateProblem | SqlError.SqlError, Reactivity.Reactivity | Scope.Scope> =>
+): Effect.Effect<PgClient.PgClient, DatabaseProblem | SqlError.SqlError, Reactivity.Reactivity | Scope.Scope> =>
   Effect.flatMap(tlsOf(url), (ssl) => PgClient.make({ ...session, url, ssl }))
 
 /** The innermost reason of a failed connection: a refusal, an unknown host, or PostgreSQL's message. */
@@ -120,9 +113,9 @@ const rootReason = (error: unknown): string => {
 }
 
 const unreachable = (error: SqlError.SqlError) =>
-  new DatabaseProblem({
-    message: `The database of DATABASE_URL cannot be used: ${rootReason(error.reason)}\nCheck DATABASE_URL, and that the server is running and accepts connections, or unset it to use the embedded database.`
-  })
+  problem(
+    `The database of DATABASE_URL cannot be used: ${rootReason(error.reason)}\nCheck DATABASE_URL, and that the server is running and accepts connections, or unset it to use the embedded database.`
+  )
 
 const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const names = Object.keys(startupParameters)
@@ -133,31 +126,25 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   `.pipe(Effect.mapError(unreachable))
   const { encoding, settings, version } = rows[0]!
   if (version < oldestServer) {
-    return yield* new DatabaseProblem({
-      message: `The server of DATABASE_URL is PostgreSQL ${version}. Agent Memory needs ${oldestServer} or later.`
-    })
+    return yield* problem(
+      `The server of DATABASE_URL is PostgreSQL ${version}. Agent Memory needs ${oldestServer} or later.`
+    )
   }
   if (encoding !== "UTF8") {
-    return yield* new DatabaseProblem({
-      message: `The database of DATABASE_URL has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`
-    })
+    return yield* problem(`The database of DATABASE_URL has the encoding ${encoding}. Create it with ENCODING 'UTF8'.`)
   }
   const lost = Object.entries(startupParameters).filter(([, value], index) => settings[index] !== value)
   if (lost.length > 0) {
     const missing = lost.map(([name, value]) => `${name} = '${value}'`).join(", ")
-    return yield* new DatabaseProblem({
-      message: `Sessions of DATABASE_URL lose their start settings, as behind a pooler. Give its role these settings with ALTER ROLE: ${missing}.`
-    })
+    return yield* problem(
+      `Sessions of DATABASE_URL lose their start settings, as behind a pooler. Give its role these settings with ALTER ROLE: ${missing}.`
+    )
   }
 })
 
 /** Connects to the server of `DATABASE_URL` and checks its version, encoding and session settings. Migrates nothing. */
 export const openExternal = Effect.fnUntraced(function* (url: Redacted.Redacted) {
-  const client = yield* externalPool(url).pipe(
-    Effect.mapError((error) =>
-      error._tag === "SqlError" ? unreachable(error) : new DatabaseProblem({ message: error.message })
-    )
-  )
+  const client = yield* Effect.catchTag(externalPool(url), "SqlError", (error) => Effect.fail(unreachable(error)))
   yield* checkVersion(client)
   return { client, description: "in the PostgreSQL database of DATABASE_URL" }
 })
@@ -168,18 +155,11 @@ const embedded = Effect.fnUntraced(function* (address: EmbeddedPostgresAddress) 
   return { client, description: `in ${dataDir} (embedded PostgreSQL)` }
 })
 
-interface Opened {
-  readonly client: PgClient.PgClient
-  readonly description: string
-}
-
 const notMigrated = (error: Migrator.MigrationError | SqlError.SqlError) => {
   const failed = error._tag === "MigrationError" ? `${error.message}: ` : ""
   const statement = error._tag === "MigrationError" ? error.cause : error
   const reason = SqlError.isSqlError(statement) ? rootReason(statement.reason) : "no statement failed"
-  return new DatabaseProblem({
-    message: `The database could not be migrated: ${failed}${reason}\nNothing was changed. See the database's log.`
-  })
+  return problem(`The database could not be migrated: ${failed}${reason}\nNothing was changed. See the database's log.`)
 }
 
 /** The advisory lock of the process that migrates the database. */
@@ -204,7 +184,7 @@ const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
   const state = yield* stateOf(client).pipe(Effect.mapError(unreachable))
   const obstacle = obstacleOf(state)
   if (obstacle !== undefined) {
-    return yield* new DatabaseProblem({ message: `${obstacle.cause}\n${obstacle.remedy}` })
+    return yield* problem(`${obstacle.cause}\n${obstacle.remedy}`)
   }
   const newer = newerOf(state)
   if (newer.length > 0) {
@@ -216,10 +196,10 @@ const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
 })
 
 /** Migrates an open database and provides it. */
-const migrated = Effect.fnUntraced(function* ({ client, description }: Opened) {
-  yield* client
-    .withTransaction(bringUpToDate(client))
-    .pipe(Effect.mapError((error) => (error._tag === "SqlError" ? unreachable(error) : error)))
+const migrated = Effect.fnUntraced(function* ({ client, description }: Effect.Success<ReturnType<typeof embedded>>) {
+  yield* Effect.catchTag(client.withTransaction(bringUpToDate(client)), "SqlError", (error) =>
+    Effect.fail(unreachable(error))
+  )
   yield* Metrics.databaseConnections(session.maxConnections)
   return Context.make(PgClient.PgClient, client).pipe(
     Context.add(SqlClient.SqlClient, client),
@@ -227,32 +207,24 @@ const migrated = Effect.fnUntraced(function* ({ client, description }: Opened) {
   )
 })
 
-const ownEmbedded = (dataDir: string) => makeEmbedded({ dataDir })
-
-const besideEmbedded = Effect.fnUntraced(function* (dataDir: string) {
-  const found = yield* findEmbedded(dataDir)
-  return Option.isSome(found) ? found.value : yield* ownEmbedded(dataDir)
-})
-
-const open = Effect.fnUntraced(function* (addressOf: typeof ownEmbedded) {
-  const settings = yield* Settings
-  return yield* migrated(
-    Option.isSome(settings.databaseUrl)
-      ? yield* openExternal(settings.databaseUrl.value)
-      : yield* embedded(yield* addressOf(settings.dataDir))
-  )
-})
-
 /** An embedded PostgreSQL as the service's database, migrated. */
 export const embeddedLayer = (options: EmbeddedPostgresOptions) =>
+  Layer.effectContext(makeEmbedded(options).pipe(Effect.flatMap(embedded), Effect.flatMap(migrated))).pipe(
+    Layer.provide(Reactivity.layer)
+  )
+
+const layerOf = (findRunning: (dataDir: string) => ReturnType<typeof findEmbedded>) =>
   Layer.effectContext(
     Effect.gen(function* () {
-      return yield* migrated(yield* embedded(yield* makeEmbedded(options)))
+      const { dataDir, databaseUrl } = yield* Settings
+      if (Option.isSome(databaseUrl)) return yield* migrated(yield* openExternal(databaseUrl.value))
+      const running = yield* findRunning(dataDir)
+      return yield* migrated(yield* embedded(Option.isSome(running) ? running.value : yield* makeEmbedded({ dataDir })))
     })
   ).pipe(Layer.provide(Reactivity.layer))
 
 /** The service's database, migrated: the server of `DATABASE_URL`, or else the embedded PostgreSQL in `DATA_DIR`. */
-export const DatabaseLayer = Layer.effectContext(open(ownEmbedded)).pipe(Layer.provide(Reactivity.layer))
+export const DatabaseLayer = layerOf(() => Effect.succeedNone)
 
 /** {@link DatabaseLayer} for a program beside the service: it shares an embedded database that is already running. */
-export const BesideDatabaseLayer = Layer.effectContext(open(besideEmbedded)).pipe(Layer.provide(Reactivity.layer))
+export const BesideDatabaseLayer = layerOf(findEmbedded)

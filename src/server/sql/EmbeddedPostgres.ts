@@ -1,16 +1,6 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Option, type Scope } from "effect"
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync
-} from "node:fs"
+import * as fs from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { traced } from "../telemetry/Telemetry.ts"
 import { currentOwner, letThrough, type Owner, port, readForeign, userName } from "./EmbeddedAccess.ts"
@@ -140,19 +130,19 @@ export const homeOf = Effect.fnUntraced(function* (dataDir: string) {
   const wanted = resolve(dataDir)
   const link = join(wanted, elsewhere)
   return yield* withFolder(wanted, () =>
-    lstatSync(link, { throwIfNoEntry: false }) === undefined ? wanted : realpathSync(link)
+    fs.lstatSync(link, { throwIfNoEntry: false }) === undefined ? wanted : fs.realpathSync(link)
   )
 })
 
 /** Creates the folder of {@link homeOf} where the owner can reach it. */
 const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string, owner: Owner) {
   const wanted = resolve(dataDir)
-  yield* withFolder(wanted, () => mkdirSync(wanted, { recursive: true, mode: 0o700 }))
+  yield* withFolder(wanted, () => fs.mkdirSync(wanted, { recursive: true, mode: 0o700 }))
   const existing = yield* homeOf(dataDir)
-  const home = yield* attempt(`find ${existing}`, () => realpathSync(existing))
+  const home = yield* attempt(`find ${existing}`, () => fs.realpathSync(existing))
   yield* letThrough(owner, home)
   if (yield* attempt(`look at ${home}`, () => owner.reaches(home))) return home
-  if (home !== realpathSync(wanted) || existsSync(clusterOf(home))) {
+  if (home !== fs.realpathSync(wanted) || fs.existsSync(clusterOf(home))) {
     return yield* new EmbeddedPostgresError({
       reason: "Unreachable",
       message:
@@ -161,9 +151,9 @@ const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string,
     })
   }
   const moved = yield* attempt(`create a folder in ${sharedFolder}`, () => {
-    mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
-    const folder = mkdtempSync(join(sharedFolder, "data-"))
-    symlinkSync(folder, join(wanted, elsewhere))
+    fs.mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
+    const folder = fs.mkdtempSync(join(sharedFolder, "data-"))
+    fs.symlinkSync(folder, join(wanted, elsewhere))
     return folder
   })
   yield* letThrough(owner, moved)
@@ -188,10 +178,10 @@ const initialise = traced("EmbeddedPostgres.initialise")(function* (
 ) {
   const draft = `${clusterOf(home)}.new-`
   const unfinished = yield* attempt(`create a folder in ${home}`, () => {
-    for (const name of readdirSync(home)) {
-      if (name.startsWith(basename(draft))) rmSync(join(home, name), { recursive: true, force: true })
+    for (const name of fs.readdirSync(home)) {
+      if (name.startsWith(basename(draft))) fs.rmSync(join(home, name), { recursive: true, force: true })
     }
-    const folder = mkdtempSync(draft)
+    const folder = fs.mkdtempSync(draft)
     owner.take(folder)
     return folder
   })
@@ -211,7 +201,7 @@ const initialise = traced("EmbeddedPostgres.initialise")(function* (
     owner
   )
   // A process that dies before this line leaves a folder that the next start removes, not half a cluster.
-  yield* attempt(`finish the cluster in ${home}`, () => renameSync(unfinished, clusterOf(home)))
+  yield* attempt(`finish the cluster in ${home}`, () => fs.renameSync(unfinished, clusterOf(home)))
 })
 
 /** Returns the folder of a data directory's PostgreSQL cluster, created the first time. */
@@ -222,7 +212,7 @@ const openCluster = traced("EmbeddedPostgres.openCluster")(function* (
   durable: boolean
 ) {
   const cluster = clusterOf(home)
-  if (!existsSync(cluster)) {
+  if (!fs.existsSync(cluster)) {
     yield* initialise(programs, owner, home, durable)
     return cluster
   }

