@@ -6,24 +6,9 @@ const clientOrigins = ["https://claude.ai", "https://claude.com", "https://chatg
 
 const openPaths = /^\/(?:token|register|revoke|\.well-known(?:\/.*)?)$/
 
-const allowedHeaders = [
-  "Authorization",
-  "Content-Type",
-  "Accept",
-  "MCP-Protocol-Version",
-  "Mcp-Session-Id",
-  "Mcp-Method",
-  "Mcp-Name",
-  "Last-Event-ID"
-].join(", ")
-
-const exposedHeaders = [
-  "WWW-Authenticate",
-  "Mcp-Session-Id",
-  "MCP-Protocol-Version",
-  "Retry-After",
-  "X-Request-Id"
-].join(", ")
+const allowedHeaders =
+  "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID"
+const exposedHeaders = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, X-Request-Id"
 
 const isLoopbackOrigin = (origin: string): boolean => {
   const url = URL.parse(origin)

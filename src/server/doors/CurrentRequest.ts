@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Exit, type Fiber, LogLevel, References, Option } from "effect"
+import { Cause, Context, Effect, Exit, LogLevel, References, Option } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { RequestLine } from "../telemetry/Logging.ts"
@@ -39,24 +39,6 @@ const clientGone = 499
 /** Operations that are logged at debug level. */
 const quietOperations = new Set(["GET /assets/:file", "GET /favicon.ico", "GET /health", "GET /ready"])
 
-/** Writes the log line of a request, if its level is logged. */
-const logEnd = (
-  fiber: Fiber.Fiber<unknown, unknown>,
-  record: RequestRecord,
-  operation: string,
-  status: number,
-  cause: Cause.Cause<unknown> | undefined,
-  line: () => RequestLine
-): Effect.Effect<void> => {
-  // A tool's defect is a result of its call, whose status is 200.
-  const isError = status >= 500 || record.cause !== undefined
-  const level = isError ? "Error" : quietOperations.has(operation) ? "Debug" : "Info"
-  if (LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), level)) return Exit.void
-  if (level === "Debug") return Effect.logDebug(line())
-  if (level === "Info") return Effect.logInfo(line())
-  return cause === undefined ? Effect.logError(line()) : Effect.logError(line(), cause)
-}
-
 /**
  * Handles a request with its record, counts it and writes its log line. The line has the operation and never the URL, which
  * may contain a secret. All other lines of the request have its id.
@@ -77,23 +59,26 @@ export const logged = <E, R>(
       const cause = Exit.isFailure(exit) ? exit.cause : record.cause
       const status = Exit.isSuccess(exit) ? exit.value.status : Cause.hasInterrupts(exit.cause) ? clientGone : 500
       Metrics.requestAnswered(fiber.context, operation, status, duration)
-      return logEnd(fiber, record, operation, status, cause, () => {
-        const { accountId, code, connectionId, id, keyId } = record
-        return new RequestLine(
-          {
-            request_id: id,
-            method: request.method,
-            operation,
-            status,
-            duration_ms: Math.round(duration * 100) / 100,
-            account_id: accountId,
-            key_id: keyId,
-            connection_id: connectionId,
-            code
-          },
-          nameOf(request.method, request.url).path
-        )
-      })
+      // A tool's defect is a result of its call, whose status is 200.
+      const isError = status >= 500 || record.cause !== undefined
+      const level = isError ? "Error" : quietOperations.has(operation) ? "Debug" : "Info"
+      if (LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), level)) return Exit.void
+      const { accountId, code, connectionId, id, keyId } = record
+      const line = new RequestLine(
+        {
+          request_id: id,
+          method: request.method,
+          operation,
+          status,
+          duration_ms: Math.round(duration * 100) / 100,
+          account_id: accountId,
+          key_id: keyId,
+          connection_id: connectionId,
+          code
+        },
+        nameOf(request.method, request.url).path
+      )
+      return Effect.logWithLevel(level)(...(isError && cause !== undefined ? [line, cause] : [line]))
     }
     return Effect.onExit(
       Effect.updateContext(answer, (context: Context.Context<R>) =>

@@ -47,9 +47,6 @@ const numberMessage = ({ checks }: SchemaAST.AST): string | undefined => {
   return message?.replace(/^must be /, "must be a number: ")
 }
 
-const bodyType = (ast: SchemaAST.AST): string | undefined =>
-  (ast._tag === "Number" ? numberMessage(ast) : undefined) ?? types[ast._tag]
-
 /** Schemas that these messages do not fit have their own in a `message` annotation. */
 const leafMessage =
   (wrongType: (ast: SchemaAST.AST) => string | undefined): SchemaIssue.LeafHook =>
@@ -66,7 +63,9 @@ const leafMessage =
     }
   }
 
-const bodyFormat = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: leafMessage(bodyType) })
+const bodyFormat = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: leafMessage((ast) => (ast._tag === "Number" ? numberMessage(ast) : undefined) ?? types[ast._tag])
+})
 
 // A parameter or header is a string, unless it was sent more than once.
 const parameterFormat = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: leafMessage(() => "must be given once") })
@@ -90,16 +89,9 @@ const invalidTableName = (errors: ReadonlyArray<FieldIssue>) =>
 /** The error for a body that was not parsed to its end, so that neither its amounts nor the account's are known. */
 const bodyProblem = (issue: JsonIssue): Problem => {
   const { exceeded, message, pointer } = issue
-  if (exceeded === undefined) return jsonProblem(issue, "")
-  const members = { detail: `${pointer} ${message}.`, limit: exceeded.limit }
-  switch (exceeded.name) {
-    case "rowsPerTable":
-      return new RowLimit(members)
-    case "tables":
-      return new TableLimit(members)
-    default:
-      return jsonProblem(issue, "")
-  }
+  const members = { detail: `${pointer} ${message}.`, limit: exceeded?.limit ?? 0 }
+  if (exceeded?.name === "rowsPerTable") return new RowLimit(members)
+  return exceeded?.name === "tables" ? new TableLimit(members) : jsonProblem(issue, "")
 }
 
 /** Adds the index of the batch operation that the path leads into, if it does. */
@@ -162,13 +154,6 @@ export interface Refused {
  */
 export type Renderer<E> = (failure: E, refused: Refused) => Response
 
-/** Members of a problem's body that replace the problem's own. Undefined ones are removed. */
-interface Changed {
-  readonly status?: number
-  readonly detail?: string
-  readonly current?: undefined
-}
-
 export const isProblem = (value: unknown): value is Problem =>
   HttpServerRespondable.isRespondable(value) && "code" in value && "status" in value
 
@@ -179,11 +164,14 @@ export const refused = (response: Response, { code, retry_after }: Refusal, reco
   return seconds === undefined ? response : HttpServerResponse.setHeader(response, "retry-after", String(seconds))
 }
 
-/** Renders a problem as `application/problem+json` (RFC 9457), with the request's id. */
+/**
+ * Renders a problem as `application/problem+json` (RFC 9457), with the request's id. Members of `changed` replace the problem's
+ * own, and undefined ones are removed.
+ */
 export const problemResponse = (
   problem: Problem,
   { record }: Pick<Refused, "record">,
-  changed: Changed = {}
+  changed: { readonly status?: number; readonly detail?: string; readonly current?: undefined } = {}
 ): Response => {
   const body = { ...withMembers(problem, { request_id: record.id }), ...changed }
   // Exact: a conflict has the row as it is.
@@ -195,7 +183,7 @@ export const problemResponse = (
 }
 
 /** The response to a problem of the current request. */
-export const renderProblem = (problem: Problem, changed?: Changed): Effect.Effect<Response> =>
+export const renderProblem = (problem: Problem, changed?: { readonly status: number }): Effect.Effect<Response> =>
   Effect.map(CurrentRequest, (record) => refused(problemResponse(problem, { record }, changed), problem, record))
 
 /** The response to a method that is not allowed. `allow` lists those that are. */

@@ -8,6 +8,10 @@ import { CurrentRequest } from "./CurrentRequest.ts"
 import { isProblem, problemResponse, refused, type Problem, type Refusal, type Renderer } from "./RenderProblem.ts"
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE"
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Replaces the renderer of problems for one request. */
+export type RenderWith = (render: Renderer<Problem>) => void
 
 /** What requests are called in logs, metrics and traces. */
 export interface RouteName {
@@ -49,9 +53,6 @@ const patternOf = (path: string): RegExp => {
     .replaceAll(/:[a-z]+/g, "[^/]+")
   return new RegExp(`^${source}$`)
 }
-
-/** Makes a problem a page. */
-type ErrorPage = Renderer<Problem>
 
 /** Whether a refusal of a request is shown as a page: a browser sent it, and not to the contract. */
 export const wantsPage = ({ headers, url }: HttpServerRequest.HttpServerRequest): boolean =>
@@ -97,31 +98,19 @@ export class Routes extends Context.Service<Routes>()("agent-memory/server/doors
         : routes.find(({ method, pattern }) => method === wanted && pattern.test(path))
     }
 
-    const notFound = (url: string) =>
-      url.startsWith("/v1/_")
-        ? new NotFound({
-            detail: "There is nothing at this URL, and no table's name begins with _.",
-            hint: "A table's name is a letter and then letters, digits, _ or -. The operations are listed in /openapi.json."
-          })
-        : new NotFound({ detail: "There is nothing at this URL." })
-
-    let pageOf: ErrorPage | undefined
+    let pageOf: Renderer<Problem> | undefined
 
     /** Browsers get a page, if the site has one. Below /v1 every response is JSON. */
     const render = (problem: Problem, request: HttpServerRequest.HttpServerRequest) =>
       Effect.map(CurrentRequest, (record) => {
-        const isPage = pageOf !== undefined && wantsPage(request)
-        return refused(
-          isPage ? pageOf!(problem, { request, record }) : problemResponse(problem, { record }),
-          problem,
-          record
-        )
+        const renderer = wantsPage(request) ? (pageOf ?? problemResponse) : problemResponse
+        return refused(renderer(problem, { request, record }), problem, record)
       })
 
     return {
       add,
       /** Sets the pages that browsers get for problems outside `/v1`. */
-      showErrors: (page: ErrorPage): void => {
+      showErrors: (page: Renderer<Problem>): void => {
         pageOf = page
       },
       /** The response to a problem that no route renders. */
@@ -142,9 +131,17 @@ export class Routes extends Context.Service<Routes>()("agent-memory/server/doors
         return { operation: method === "OPTIONS" ? "OPTIONS" : path, path }
       },
       /** The response to a request without a route: 404, or 405 with `Allow`. */
-      refuse: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+      refuse: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
         const methods = allowed(request.url)
-        if (methods.length === 0) return render(notFound(request.url), request)
+        if (methods.length === 0) {
+          const problem = request.url.startsWith("/v1/_")
+            ? new NotFound({
+                detail: "There is nothing at this URL, and no table's name begins with _.",
+                hint: "A table's name is a letter and then letters, digits, _ or -. The operations are listed in /openapi.json."
+              })
+            : new NotFound({ detail: "There is nothing at this URL." })
+          return render(problem, request)
+        }
         const allow = methods.join(", ")
         const problem = new MethodNotAllowed({ detail: `${request.method} is not allowed here. Allowed: ${allow}.` })
         return Effect.map(render(problem, request), HttpServerResponse.setHeader("allow", allow))
@@ -203,8 +200,3 @@ export const route = Effect.fnUntraced(function* <Step extends Effect.Effect<unk
     })
   )
 })
-
-/** Replaces the renderer of problems for one request. */
-export type RenderWith = (render: Renderer<Problem>) => void
-
-type Response = HttpServerResponse.HttpServerResponse

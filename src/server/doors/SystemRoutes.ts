@@ -82,22 +82,19 @@ const metrics = Effect.gen(function* () {
     path: "/metrics",
     render: problemResponse,
     *handle(request) {
-      if (expected === undefined) {
-        if (!localMode) return yield* new NotFound({ detail: "There is nothing at this URL." })
-        if (!isLocalUser(request, settings, secret)) {
-          return yield* new Unauthenticated({
-            detail: "The metrics need the local secret.",
-            hint: "Send the text of `local-secret` in `DATA_DIR` as `X-Local-Secret`, or set `METRICS_TOKEN`."
-          })
-        }
-      } else {
-        const given = (request.headers["authorization"] ?? "").replace(/^bearer +/i, "Bearer ")
-        if (!timingSafeEqual(expected, yield* hashOf(given))) {
-          return yield* new Unauthenticated({
-            detail: "The metrics token is missing or not valid.",
-            hint: "Send `Authorization: Bearer` with the service's `METRICS_TOKEN`."
-          })
-        }
+      if (expected === undefined && !localMode) return yield* new NotFound({ detail: "There is nothing at this URL." })
+      if (expected === undefined && !isLocalUser(request, settings, secret)) {
+        return yield* new Unauthenticated({
+          detail: "The metrics need the local secret.",
+          hint: "Send the text of `local-secret` in `DATA_DIR` as `X-Local-Secret`, or set `METRICS_TOKEN`."
+        })
+      }
+      const given = (request.headers["authorization"] ?? "").replace(/^bearer +/i, "Bearer ")
+      if (expected !== undefined && !timingSafeEqual(expected, yield* hashOf(given))) {
+        return yield* new Unauthenticated({
+          detail: "The metrics token is missing or not valid.",
+          hint: "Send `Authorization: Bearer` with the service's `METRICS_TOKEN`."
+        })
       }
       const text = yield* PrometheusMetrics.format()
       return HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })

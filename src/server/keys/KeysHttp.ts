@@ -3,7 +3,7 @@ import { Context, Effect, type Fiber, Layer, Option, Redacted } from "effect"
 import { Authentication, CallClass, CurrentActor } from "../../api/Middleware.ts"
 import { fullAccess } from "../../domain/Actor.ts"
 import * as Key from "../../domain/Key.ts"
-import { Unauthenticated, type RateLimited, InvalidRequest } from "../../domain/Problem.ts"
+import { Unauthenticated, InvalidRequest } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
 import { rateLimited, rateLimitHeaders, type Admission } from "./Admission.ts"
 import { RateLimiter } from "./RateLimiter.ts"
@@ -12,7 +12,6 @@ import { CurrentRequest } from "../doors/CurrentRequest.ts"
 import { makeGuesses } from "../doors/FloodLimit.ts"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { cursorAfter, placeOf } from "../../domain/Key.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { Keys } from "./Keys.ts"
@@ -38,16 +37,11 @@ export const AuthenticationLayer = Layer.effect(
         const accountId = Key.parse(text)
         if (Option.isNone(accountId)) return Effect.fail(unauthenticated())
         const keyHash = hash("sha256", text, "buffer")
-        const admitting = limiter.admit({ accountId: accountId.value, hash: keyHash, class: callClass })
 
         const enter = (
           admission: Admission,
           fiber: Fiber.Fiber<unknown, unknown>
-        ): Effect.Effect<
-          Effect.Success<typeof httpEffect>,
-          Effect.Error<typeof httpEffect> | Unauthenticated | RateLimited,
-          Exclude<Effect.Services<typeof httpEffect>, CurrentActor>
-        > => {
+        ): ReturnType<Authentication["Service"]["bearer"]> => {
           Metrics.rateLimitVerdictUnsafe(fiber.context, callClass, admission._tag)
           if (admission._tag === "Unknown") return Effect.fail(unauthenticated())
           const record = fiber.getRef(CurrentRequest)
@@ -56,25 +50,18 @@ export const AuthenticationLayer = Layer.effect(
           const { incarnation, key, now, remaining, revision } = admission
           record.accountId = key.accountId
           record.keyId = key.id
-          return Effect.provideService(httpEffect, CurrentActor, {
-            ...key,
-            kind: "key",
-            access: fullAccess,
-            now,
-            revision,
-            incarnation,
-            remaining
-          })
+          const actor = { ...key, kind: "key", access: fullAccess, now, revision, incarnation, remaining } as const
+          return Effect.provideService(httpEffect, CurrentActor, actor)
         }
-        return Effect.flatMap(guess(keyHash, admitting, isKnown), (admission) =>
-          Effect.withFiber((fiber) => enter(admission, fiber))
+        const admitting = limiter.admit({ accountId: accountId.value, hash: keyHash, class: callClass })
+        return Effect.flatMap(
+          guess(keyHash, admitting, ({ _tag }) => _tag !== "Unknown"),
+          (admission) => Effect.withFiber((fiber) => enter(admission, fiber))
         )
       }
     })
   })
 )
-
-const isKnown = ({ _tag }: Admission): boolean => _tag !== "Unknown"
 
 export const KeysHttp = HttpApiBuilder.group(
   Api,
@@ -86,7 +73,7 @@ export const KeysHttp = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
         const actor = yield* CurrentActor
-        const after = cursor === undefined ? undefined : Option.getOrUndefined(placeOf(cursor))
+        const after = cursor === undefined ? undefined : Option.getOrUndefined(Key.placeOf(cursor))
         const most = limit ?? maxQueryLimit
         const found = yield* keys.list(actor, { limit: most + 1, after })
         const page = found.slice(0, most)
@@ -95,7 +82,7 @@ export const KeysHttp = HttpApiBuilder.group(
         return {
           keys: page,
           ...(isPaged || hasMore ? { has_more: hasMore } : {}),
-          ...(hasMore ? { next_cursor: cursorAfter(page.at(-1)!) } : {})
+          ...(hasMore ? { next_cursor: Key.cursorAfter(page.at(-1)!) } : {})
         }
       }),
       create: Effect.fnUntraced(function* ({ headers, payload }) {

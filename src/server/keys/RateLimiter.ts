@@ -30,7 +30,7 @@ export class RateLimiter extends Context.Service<
     /** Finds the key by its SHA-256 and spends a request of it and of its account. */
     readonly admit: (input: AdmitInput) => Effect.Effect<Admission, Unavailable>
     /** Spends a request of a connection or link, which the caller has authenticated, and of its account. */
-    readonly spend: (input: SpendInput) => Effect.Effect<Passed | Limited, Unavailable>
+    readonly spend: (input: Owner & { readonly class: RequestClass }) => Effect.Effect<Passed | Limited, Unavailable>
     /** The requests that a key or connection and its account can spend at once. Spends nothing. */
     readonly remaining: (
       input: Owner
@@ -47,10 +47,10 @@ export class RateLimiter extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* RateLimiterRepo
       const { limits } = yield* Settings
-      const admitInGroups = yield* makeAdmitInGroups(repo, pacesOf(limits))
+      const admitInGroups = yield* makeAdmitInGroups(repo)
       const inProcess = yield* makeOver(repo, limits, bucketsInProcess(repo))
 
-      const limiter = makeLimiter(limits, admitInGroups, repo.ahead)
+      const limiter = makeLimiter(limits, admitInGroups, ({ accountId, id }) => repo.ahead(accountId, id))
 
       // With a full disk a write would fail after its admission anyway.
       const orInProcess =
@@ -86,10 +86,6 @@ interface Owner {
 interface AdmitInput {
   readonly accountId: AccountId
   readonly hash: Uint8Array
-  readonly class: RequestClass
-}
-
-interface SpendInput extends Owner {
   readonly class: RequestClass
 }
 
@@ -192,7 +188,11 @@ const makeLimiter = <E, F>(
       if (verdict._tag === "Limited") return verdict
       return { ...verdict, _tag: "Admitted" as const, key: { accountId, id: KeyId.make(taken.id), name: taken.name } }
     }),
-    spend: traced("RateLimiter.spend")(function* ({ accountId, class: wanted, id }: SpendInput) {
+    spend: traced("RateLimiter.spend")(function* ({
+      accountId,
+      class: wanted,
+      id
+    }: Parameters<RateLimiter["Service"]["spend"]>[0]) {
       const taken = yield* take({ accountId, sender: { id }, class: wanted })
       if (taken._tag === "Unknown") return yield* Effect.die(new Error("A sender with an id is known."))
       return judge(wanted, paces[wanted], taken)

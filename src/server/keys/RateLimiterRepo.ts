@@ -4,22 +4,20 @@ import type { AccountId } from "../../domain/Account.ts"
 import { refine, catchDiskFull, type DiskFull } from "../sql/SqlFailure.ts"
 import { lockPatience, binaries, texts } from "../sql/SharedSql.ts"
 import type { Moment } from "../../domain/Actor.ts"
-import type { AdmissionRequest, Ahead, FindRequest, Paces, RequestClass, Verdict } from "./Admission.ts"
+import {
+  pacesOf,
+  type AdmissionRequest,
+  type Ahead,
+  type FindRequest,
+  type Paces,
+  type RequestClass,
+  type Verdict
+} from "./Admission.ts"
+import { Settings } from "../config/Settings.ts"
 import { LastUses } from "./LastUses.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { accountsAtOnce, makeGroups } from "../sql/Groups.ts"
-
-/** The input of one statement of {@link RateLimiterRepo.admit}. */
-export interface AdmitRequest {
-  readonly requests: ReadonlyArray<AdmissionRequest>
-  readonly paces: RequestPaces
-  /** Whether to wait for locked buckets or to report them as busy. */
-  readonly waits: boolean
-}
-
-/** The paces of both classes. */
-export type RequestPaces = Readonly<Record<RequestClass, Paces>>
 
 /** A sender that was found. A connection or link has no name here. */
 interface Sender extends Moment {
@@ -73,6 +71,7 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
   make: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const lastUses = yield* LastUses
+    const paces = pacesOf((yield* Settings).limits)
 
     const noteUses = (requests: ReadonlyArray<FindRequest>, found: ReadonlyArray<Found | Taken>) => {
       for (const [index, each] of found.entries()) {
@@ -112,10 +111,11 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
       return found
     }, refine)
 
-    const admitOne = traced("RateLimiterRepo.admitOne")(function* (
-      { accountId, class: wanted, sender }: AdmissionRequest,
-      paces: RequestPaces
-    ) {
+    const admitOne = traced("RateLimiterRepo.admitOne")(function* ({
+      accountId,
+      class: wanted,
+      sender
+    }: AdmissionRequest) {
       const { hash, id } = { hash: null, id: null, ...sender }
       const [step, span, accountStep, accountSpan] = stepsAndSpans(paces[wanted])
       return yield* sql<TakenRow>`
@@ -131,7 +131,10 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
       `
     })
 
-    const admitAll = traced("RateLimiterRepo.admitAll")(function* ({ paces, requests, waits }: AdmitRequest) {
+    const admitAll = traced("RateLimiterRepo.admitAll")(function* (
+      requests: ReadonlyArray<AdmissionRequest>,
+      waits: boolean
+    ) {
       return yield* sql<TakenRow>`
         WITH asked AS MATERIALIZED (
           SELECT r.place, r.account_id, r.class, coalesce(r.id, k.key_id) AS id, k.name, a.revision
@@ -161,12 +164,14 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
       `
     })
 
-    /** Finds each sender and takes a token from its bucket and its account's, in the order of the requests. */
+    /**
+     * Finds each sender and takes a token from its bucket and its account's, in the order of the requests. Waits for locked
+     * buckets, or reports them as busy.
+     */
     const admit = traced("RateLimiterRepo.admit")(
-      function* (request: AdmitRequest) {
-        const { paces, requests, waits } = request
+      function* (requests: ReadonlyArray<AdmissionRequest>, waits: boolean) {
         const isLone = requests.length === 1 && !waits
-        const taken = (yield* isLone ? admitOne(requests[0]!, paces) : admitAll(request)).map(takenOf)
+        const taken = (yield* isLone ? admitOne(requests[0]!) : admitAll(requests, waits)).map(takenOf)
         noteUses(requests, taken)
         return taken
       },
@@ -179,18 +184,15 @@ export class RateLimiterRepo extends Context.Service<RateLimiterRepo>()("agent-m
       Effect.map(refine(findOne({ accountId, sender: { id: "" } })), ([row]) => row!.now)
 
     /** In how many seconds the buckets of a sender and of its account are full. */
-    const ahead = traced("RateLimiterRepo.ahead")(function* (input: {
-      readonly accountId: AccountId
-      readonly id: string
-    }) {
+    const ahead = traced("RateLimiterRepo.ahead")(function* (accountId: AccountId, id: string) {
       const rows = yield* sql<{ key_id: string; class: RequestClass; ahead: number }>`
         SELECT key_id, class, greatest(0, extract(epoch FROM tat - memory_now()))::float8 AS ahead
         FROM key_buckets
-        WHERE account_id = ${input.accountId} AND key_id IN ('', ${input.id})
+        WHERE account_id = ${accountId} AND key_id IN ('', ${id})
       `
       const of = (owner: string, wanted: RequestClass) =>
         rows.find((row) => row.key_id === owner && row.class === wanted)?.ahead ?? 0
-      const both = (wanted: RequestClass) => ({ own: of(input.id, wanted), account: of("", wanted) })
+      const both = (wanted: RequestClass) => ({ own: of(id, wanted), account: of("", wanted) })
       const result: Ahead = { write: both("write"), read: both("read") }
       return result
     }, refine)
@@ -228,17 +230,17 @@ const settled = (taken: Taken): Effect.Effect<Settled> =>
  * Admits concurrent requests with one statement, in order of arrival. A group waits for no lock: requests of an account with
  * a locked bucket leave the group and wait for that bucket.
  */
-export const makeAdmitInGroups = Effect.fnUntraced(function* (repo: RateLimiterRepo["Service"], paces: RequestPaces) {
+export const makeAdmitInGroups = Effect.fnUntraced(function* (repo: RateLimiterRepo["Service"]) {
   const scope = yield* Effect.scope
 
   const waitApart = Effect.fnUntraced(function* (requests: ReadonlyArray<AdmissionRequest>) {
-    const fiber = yield* Effect.forkIn(repo.admit({ requests, paces, waits: true }), scope)
+    const fiber = yield* Effect.forkIn(repo.admit(requests, true), scope)
     return requests.map((_, index) => Effect.flatMap(Fiber.join(fiber), (taken) => settled(taken[index]!)))
   })
 
   return yield* makeInGroups<AdmissionRequest, Settled, DiskFull | Unavailable>({
     run: Effect.fnUntraced(function* (requests) {
-      const taken = yield* repo.admit({ requests, paces, waits: false })
+      const taken = yield* repo.admit(requests, false)
       const results: Array<Effect.Effect<Settled, DiskFull | Unavailable>> = taken.map(settled)
       const busy = [...taken.keys()].filter((index) => taken[index]!._tag === "Busy")
       for (const indexes of Map.groupBy(busy, (index) => requests[index]!.accountId).values()) {
@@ -247,7 +249,6 @@ export const makeAdmitInGroups = Effect.fnUntraced(function* (repo: RateLimiterR
       }
       return results
     }),
-    alone: (request) =>
-      Effect.flatMap(repo.admit({ requests: [request], paces, waits: true }), ([taken]) => settled(taken!))
+    alone: (request) => Effect.flatMap(repo.admit([request], true), ([taken]) => settled(taken!))
   })
 })
