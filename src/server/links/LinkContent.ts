@@ -1,17 +1,10 @@
-import { Context, Effect, Layer, Option, Result, type Scope } from "effect"
+import { Context, Effect, Layer, Option, Result } from "effect"
 import type { Actor } from "../../domain/Actor.ts"
 import type { JsonText } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { type Member, members } from "../../domain/json/Members.ts"
 import type { LinkTarget } from "../../domain/Link.ts"
-import {
-  FieldNotFound,
-  FieldNotText,
-  type InvalidCursor,
-  NotFound,
-  RowNotFound,
-  type Unavailable
-} from "../../domain/Problem.ts"
+import { FieldNotFound, FieldNotText, NotFound, RowNotFound } from "../../domain/Problem.ts"
 import { noFields, parseMatching, parseSort } from "../../domain/Query.ts"
 import { cursorAfter } from "../../domain/query/Cursor.ts"
 import { selectionOf, shownTexts, type Selection } from "../../domain/query/Fields.ts"
@@ -121,12 +114,6 @@ export interface QueryContent {
   readonly nextCursor: string | undefined
 }
 
-/**
- * The content is gone or has changed its type; `NotFound` if the link itself is no longer valid, and `InvalidCursor` if it does
- * not have the requested page.
- */
-export type ContentGone = RowNotFound | FieldNotFound | FieldNotText | NotFound | InvalidCursor
-
 /** The error for every URL of a link that is not valid. */
 export const linkExpired = () =>
   new NotFound({
@@ -171,30 +158,11 @@ const selectionIn = ({ fields }: QueryTarget): Selection | undefined =>
 const notGiven = () =>
   new RowNotFound({ detail: "This link has no such row: it was deleted, or was changed so that it no longer matches." })
 
-/** Reads the content of links. */
-export class LinkContents extends Context.Service<
-  LinkContents,
+/** Reads the content of links. The scope holds the memory that is reserved for it. */
+export class LinkContents extends Context.Service<LinkContents>()(
+  "agent-memory/server/links/LinkContent/LinkContents",
   {
-    /**
-     * Reads the content of a link; of a query the page after a cursor, or the first page. The scope holds the memory that is
-     * reserved for it.
-     */
-    readonly read: (
-      link: OpenedLink,
-      cursor?: string
-    ) => Effect.Effect<LinkContent, ContentGone | Unavailable, Scope.Scope>
-    /** How many rows a link's query gives on all its pages. */
-    readonly count: (link: OpenedQuery) => Effect.Effect<number, NotFound | Unavailable>
-    /** One row of those that a link's query gives, as its readers see it: with the query's fields. */
-    readonly row: (
-      link: OpenedQuery,
-      id: string
-    ) => Effect.Effect<JsonText, RowNotFound | NotFound | Unavailable, Scope.Scope>
-  }
->()("agent-memory/server/links/LinkContent/LinkContents") {
-  static readonly layer = Layer.effect(
-    LinkContents,
-    Effect.gen(function* () {
+    make: Effect.gen(function* () {
       const rows = yield* Rows
 
       // A link may be older than a limit that its filter exceeds.
@@ -212,16 +180,16 @@ export class LinkContents extends Context.Service<
           limit,
           after
         })
-        const content: QueryContent = {
+        return {
           kind: "query",
           target,
           rows: yield* inTurns(shownTexts(found, selectionIn(target))),
           hasMore,
           nextCursor: hasMore ? cursorAfter(bound, found, after) : undefined
-        }
-        return content
+        } as const satisfies QueryContent
       })
 
+      /** Reads the content of a link; of a query the page after a cursor, or the first page. */
       const read = traced("LinkContents.read")(function* (link: OpenedLink, cursor?: string) {
         const { target } = link
         if (target.kind === "query") return yield* query(link.actor, target, cursor)
@@ -231,10 +199,12 @@ export class LinkContents extends Context.Service<
         return yield* rowDeleted()
       })
 
+      /** How many rows a link's query gives on all its pages. */
       const count = traced("LinkContents.count")(function* ({ actor, target }: OpenedQuery) {
         return yield* rows.matched(actor, target.table, yield* filterOf(target))
       })
 
+      /** One row of those that a link's query gives, as its readers see it: with the query's fields. */
       const row = traced("LinkContents.row")(function* ({ actor, target }: OpenedQuery, id: string) {
         const asked = (yield* filterOf(target)) ?? noFields
         if (!isRowId(id) || (asked.id !== undefined && asked.id !== id)) return yield* notGiven()
@@ -244,7 +214,9 @@ export class LinkContents extends Context.Service<
         return text ?? (yield* notGiven())
       })
 
-      return LinkContents.of({ read, count, row })
+      return { read, count, row }
     })
-  )
+  }
+) {
+  static readonly layer = Layer.effect(this, this.make)
 }

@@ -1,42 +1,8 @@
 import { create } from "content-disposition"
-import { JsonText, print } from "../../domain/json/JsonText.ts"
+import { type JsonText, print } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
-import { utf8Length } from "../../domain/json/Utf8.ts"
-import { rowText, timeText } from "../../domain/Row.ts"
-import { endingOf, languageOf, type EditableContent, type LinkContent } from "./LinkContent.ts"
-import type { FoundLink } from "./Links.ts"
-
-/** What programs that save through a link read, and are answered: the row or text as exact JSON, and when the link expires. */
-export const dataText = ({ expiresAt, now }: FoundLink, content: EditableContent, rowBytes: number): JsonText => {
-  const common = {
-    editable: true,
-    expires_at: timeText(expiresAt.getTime()),
-    server_time: timeText(now.getTime())
-  }
-  switch (content.kind) {
-    case "row": {
-      const { row, table } = content
-      const data = { kind: "row", table, id: row.id, row: rowText(row), ...common, limits: { row_bytes: rowBytes } }
-      return JsonText.trusted(print(data))
-    }
-    case "text": {
-      const { field, row, table } = content
-      const data = {
-        kind: "text",
-        table,
-        id: row.id,
-        field: field.name,
-        value: JsonText.trusted(field.value),
-        updated_at: timeText(row.updatedAt),
-        language: languageOf(row) ?? null,
-        other_bytes: row.data.bytes - utf8Length(field.value),
-        ...common,
-        limits: { row_bytes: rowBytes }
-      }
-      return JsonText.trusted(print(data))
-    }
-  }
-}
+import { rowText } from "../../domain/Row.ts"
+import { endingOf, languageOf, type LinkContent } from "./LinkContent.ts"
 
 /** The content of a link as a file. */
 interface Download {

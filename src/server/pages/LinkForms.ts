@@ -1,6 +1,5 @@
-import { Effect, Option, Result, type Scope } from "effect"
+import { Effect, Result, type Scope } from "effect"
 import { HttpRouter, type HttpServerRequest } from "effect/http"
-import { print } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { FieldNotFound, FieldNotText } from "../../domain/Problem.ts"
 import { Capacity } from "../capacity/Capacity.ts"
@@ -10,22 +9,14 @@ import type { Problem, Renderer } from "../doors/RenderProblem.ts"
 import { route } from "../doors/Routes.ts"
 import { isCrossSite } from "../accounts/browser/Sessions.ts"
 import type { RequestClass } from "../keys/Admission.ts"
-import {
-  contentOf,
-  fieldOf,
-  linkExpired,
-  rowDeleted,
-  type EditableContent,
-  type OpenedLink
-} from "../links/LinkContent.ts"
-import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
-import { Rows } from "../tables/Rows.ts"
+import { contentOf, fieldOf, linkExpired, type EditableContent, type OpenedLink } from "../links/LinkContent.ts"
+import { isEditable, LinkEdits, type EditableLink } from "../links/LinkEdits.ts"
 import { Versions } from "../versions/Versions.ts"
 import { makeRowSaves, type Saved } from "./console/RowSaves.ts"
 import { changedQuery, resultOf, undoAt, viewOf, type EditedText, type View } from "./console/RowViews.ts"
 import { rowFormBytes } from "./console/TablesRoutes.ts"
 import { failurePage } from "./ErrorPages.ts"
-import { linkConflictPage, linkPage, linkPlace, linkTextPage, type EditableLink } from "./LinkPage.ts"
+import { linkConflictPage, linkPage, linkPlace, linkTextPage } from "./LinkPage.ts"
 import { crossSitePage } from "./Page.ts"
 import { pageRenderer, privatePage, RefusalPage, refusalPage, seeOther, withEditor } from "./PrivatePage.ts"
 
@@ -53,7 +44,6 @@ const pathOf = Effect.map(HttpRouter.params, ({ token }) => `/view/${token}`)
  * link's token, which no other site knows.
  */
 export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
-  const rows = yield* Rows
   const versions = yield* Versions
   const edits = yield* LinkEdits
   const capacity = yield* Capacity
@@ -91,11 +81,6 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
     return isEditable(link) ? link : yield* linkExpired()
   })
 
-  const rowOf = Effect.fnUntraced(function* ({ actor, target }: EditableLink) {
-    const row = yield* rows.find(actor, target.table, target.id)
-    return Option.isSome(row) ? row.value : yield* rowDeleted()
-  })
-
   const textPageOf = Effect.fnUntraced(function* (link: EditableLink, edited: EditedText, problem?: string) {
     const path = yield* pathOf
     const status = problem === undefined ? 200 : 400
@@ -103,7 +88,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
   })
 
   const textOf = Effect.fnUntraced(function* (link: EditableLink, name: string) {
-    const row = yield* rowOf(link)
+    const row = yield* edits.row(link)
     const field = link.target.kind === "row" ? fieldOf(row, name) : undefined
     if (field === undefined) return yield* new FieldNotFound({ detail: "The row has no such field." })
     if (field.value[0] !== '"') return yield* new FieldNotText({ detail: "The field is not text." })
@@ -123,7 +108,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
   /** The page of a form that was not carried out, with what was typed. */
   const again = Effect.fnUntraced(function* (link: EditableLink, refused: Refused, field: string | null) {
     const { problem, unsaved, view } = refused
-    const row = yield* rowOf(link)
+    const row = yield* edits.row(link)
     if (view === "text" && link.target.kind === "row")
       return yield* textPageOf(link, { row, name: field ?? "", text: "", unsaved }, problem)
     const content = yield* Effect.fromResult(contentOf(link.target, row))
@@ -166,7 +151,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
         const { actor, target } = link
         if (target.kind === "text" && !ofTexts) return yield* linkExpired()
         const textField = target.kind === "text" ? target.field : undefined
-        const saved = yield* save({ actor, table: target.table, row: yield* rowOf(link), textField }, fields)
+        const saved = yield* save({ actor, table: target.table, row: yield* edits.row(link), textField }, fields)
         switch (saved._tag) {
           case "Stored":
             return seeOther(`${path}?done=saved${changedQuery(saved.write?.updatedAt)}`)
@@ -188,7 +173,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
     limits.authRequestBytes,
     Effect.fnUntraced(function* (link, fields, path) {
       const version = Number(/^\d{1,9}$/.exec(fields.get("version") ?? "")?.[0] ?? 0)
-      const restored = yield* Effect.result(edits.restore(link, print({ version })))
+      const restored = yield* Effect.result(edits.restore(link, version))
       if (Result.isSuccess(restored)) {
         const { change, content } = restored.success
         return seeOther(
@@ -197,7 +182,7 @@ export const makeLinkForms = Effect.fnUntraced(function* (open: Open) {
       }
       const { failure } = restored
       if (failure._tag !== "VersionNotFound" && failure.status !== 413) return yield* failure
-      const content = yield* Effect.fromResult(contentOf(link.target, yield* rowOf(link)))
+      const content = yield* Effect.fromResult(contentOf(link.target, yield* edits.row(link)))
       const problem = failure._tag === "VersionNotFound" ? failure.detail : "The account has no room for this."
       return yield* pageOf(link, content, "history", { problem: problem ?? "Nothing was restored." })
     })

@@ -1,8 +1,8 @@
-import { JsonText } from "../../domain/json/JsonText.ts"
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { timeText, type Row, type Version } from "../../domain/Row.ts"
 import { html, type Html, type HtmlValue } from "../doors/Html.ts"
-import { fieldOf, languageOf, type EditableContent, type OpenedLink, type RowTarget } from "../links/LinkContent.ts"
+import { languageOf, type EditableContent } from "../links/LinkContent.ts"
+import { fieldsOf, type EditableLink } from "../links/LinkEdits.ts"
 import { authorOf, fault, notice, timeHtml } from "./console/Frame.ts"
 import { conflictView } from "./console/RowPage.ts"
 import type { Saved } from "./console/RowSaves.ts"
@@ -18,11 +18,6 @@ import {
   type View
 } from "./console/RowViews.ts"
 import { page } from "./Page.ts"
-
-/** A link with which a row, or one text of it, may be edited. */
-export interface EditableLink extends OpenedLink {
-  readonly target: RowTarget
-}
 
 /** Where a link shows its row. What is typed is kept by the row, so that the next link to it finds it. */
 export const linkPlace = ({ target }: EditableLink, path: string): RowPlace => ({
@@ -65,15 +60,6 @@ const head = (link: EditableLink, shown: Shown, { download }: RowPlace): Html =>
 <p class="muted">Anyone with this link can view, edit and download this until <time datetime="${ends}" data-ends data-now="${now}">${ends.slice(0, 16).replace("T", " ")} UTC</time>.</p>`
 }
 
-/** What a version had of what a link leads to. */
-const contentOf =
-  ({ target }: EditableLink) =>
-  (row: Row): JsonText | undefined => {
-    if (target.kind === "row") return row.data
-    const field = fieldOf(row, target.field)
-    return field?.value[0] === '"' ? JsonText.trusted(`{${field.rawName}:${field.value}}`) : undefined
-  }
-
 /** The page of a link to a row or a text: the row's page in the account, confined to what the link may. */
 export const linkPage = (input: {
   readonly link: EditableLink
@@ -90,7 +76,7 @@ export const linkPage = (input: {
   const { row, table } = content
   const place = linkPlace(link, path)
   const said = html`${notice(result)}${fault(problem)}`
-  const history = () => historyView(place, versions, row, contentOf(link))
+  const history = () => historyView(place, versions, row, (row) => fieldsOf(link.target, row))
   if (content.kind === "text") {
     const { field } = content
     const edited = { row, name: field.name, text: decodeString(field.value), unsaved }

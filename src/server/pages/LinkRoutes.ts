@@ -1,8 +1,7 @@
-import { Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerResponse, type HttpServerRequest } from "effect/http"
 import type { Actor, Moment } from "../../domain/Actor.ts"
-import type { JsonText } from "../../domain/json/JsonText.ts"
-import { NotFound, StorageLimit } from "../../domain/Problem.ts"
+import { StorageLimit } from "../../domain/Problem.ts"
 import { inTurns } from "../../domain/Turns.ts"
 import { Capacity } from "../capacity/Capacity.ts"
 import { Settings } from "../config/Settings.ts"
@@ -10,18 +9,12 @@ import { answer } from "../capacity/SendResponse.ts"
 import { readText } from "../doors/Bodies.ts"
 import { CurrentRequest } from "../doors/CurrentRequest.ts"
 import { makeGuesses } from "../doors/FloodLimit.ts"
-import {
-  problemResponse,
-  renderMethodNotAllowed,
-  renderProblem,
-  type Problem,
-  type Renderer
-} from "../doors/RenderProblem.ts"
+import { problemResponse, renderMethodNotAllowed, type Problem, type Renderer } from "../doors/RenderProblem.ts"
 import { route } from "../doors/Routes.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import { LinkContents, linkExpired, type EditableContent, type OpenedLink } from "../links/LinkContent.ts"
-import { attachment, dataText, downloadOf, rowDownload } from "../links/LinkDownload.ts"
+import { LinkContents, linkExpired, type OpenedLink } from "../links/LinkContent.ts"
+import { attachment, downloadOf, rowDownload } from "../links/LinkDownload.ts"
 import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Links, type FoundLink } from "../links/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -30,8 +23,6 @@ import { askedBy, failurePage } from "./ErrorPages.ts"
 import { makeLinkForms } from "./LinkForms.ts"
 import { queryPage, queryRowPage } from "./LinkQueryPage.ts"
 import { privatePage } from "./PrivatePage.ts"
-
-type Response = HttpServerResponse.HttpServerResponse
 
 const renderReadOnly = renderMethodNotAllowed("The result of a query is read-only.", "GET, HEAD, OPTIONS")
 
@@ -47,8 +38,8 @@ const actorOf = (link: FoundLink, { incarnation, now, revision }: Moment): Actor
   incarnation
 })
 
-/** Renders failures of a link's data. What the account stores is not shown to someone who has only a link into it. */
-const renderData: Renderer<Problem> = (failure, refused) =>
+/** Renders failures of a save. What the account stores is not shown to someone who has only a link into it. */
+const renderSave: Renderer<Problem> = (failure, refused) =>
   failure instanceof StorageLimit
     ? problemResponse(failure, refused, { detail: "The account has no room for a longer text.", current: undefined })
     : problemResponse(failure, refused)
@@ -59,21 +50,8 @@ const renderFile: Renderer<Problem> = (failure, refused) =>
     ? failurePage(failure, refused)
     : problemResponse(failure, refused)
 
-/** Adds the row as it is now to the refusal, as exact JSON. */
-const withCurrent = (refusal: Response, current: JsonText): Response => {
-  const { body } = refusal
-  if (body._tag !== "Uint8Array") return refusal
-  const text = new TextDecoder().decode(body.body)
-  return HttpServerResponse.text(`${text.slice(0, -1)},"current":${current.text}}`, {
-    status: refusal.status,
-    headers: refusal.headers,
-    contentType: "application/problem+json"
-  })
-}
-
 /**
- * The addresses of links: the page and what its scripts ask for under `/view/{token}`, and the file under
- * `/download/{token}`. Reading changes nothing and may be repeated, as link previews do.
+ * The addresses of links: the page and the save of programs at `/view/{token}`, and the file under `/download/{token}`. Reading changes nothing and may be repeated, as link previews do.
  */
 export const LinkRoutes = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -103,17 +81,6 @@ export const LinkRoutes = Layer.effectDiscard(
       return { ...link, actor: actorOf(link, verdict) } satisfies OpenedLink
     })
 
-    const dataOf = (link: OpenedLink, content: EditableContent) => answer(dataText(link, content, limits.rowBytes))
-
-    const editableContent = Effect.fnUntraced(function* (link: OpenedLink) {
-      const content = yield* contents.read(link)
-      if (content.kind !== "query") return content
-      return yield* new NotFound({ detail: "The result of a query is in its download." })
-    })
-
-    const bodyText = (request: HttpServerRequest.HttpServerRequest, link: OpenedLink, limit: number) =>
-      readText(request, limit, { sender: link, capacity })
-
     const forms = yield* makeLinkForms(openedLink)
 
     yield* route({
@@ -137,17 +104,6 @@ export const LinkRoutes = Layer.effectDiscard(
           return privatePage(yield* inTurns(queryPage({ link, content, count, path, view, cursor })))
         }
         return isEditable(link) ? yield* forms.show(link, content, request) : yield* linkExpired()
-      }
-    })
-
-    yield* route({
-      method: "GET",
-      path: "/view/:token/data",
-      operation: "links.data",
-      render: renderData,
-      *handle() {
-        const link = yield* openedLink("viewer", "read")
-        return dataOf(link, yield* editableContent(link))
       }
     })
 
@@ -182,49 +138,16 @@ export const LinkRoutes = Layer.effectDiscard(
       }
     })
 
-    /** A link whose content has versions: the result of a query has none. */
-    const versionedLink = Effect.fnUntraced(function* (spends: RequestClass) {
-      const link = yield* openedLink("viewer", spends)
-      if (!isEditable(link)) return yield* new NotFound({ detail: "The result of a query has no versions." })
-      return link
-    })
-
-    yield* route({
-      method: "GET",
-      path: "/view/:token/versions",
-      operation: "links.versions",
-      render: renderData,
-      *handle() {
-        return answer(yield* edits.history(yield* versionedLink("read")))
-      }
-    })
-
     yield* route({
       method: "PATCH",
       path: "/view/:token",
       operation: "links.save",
-      render: renderData,
+      render: renderSave,
       *handle(request) {
         const link = yield* openedLink("viewer", "write")
         if (!isEditable(link)) return yield* renderReadOnly
-        const saved = yield* Effect.result(edits.save(link, yield* bodyText(request, link, saveBytes)))
-        if (Result.isSuccess(saved)) return dataOf(link, saved.success)
-        if (saved.failure._tag !== "EditConflict") return yield* saved.failure
-        const content = yield* editableContent(link)
-        return withCurrent(yield* renderProblem(saved.failure), dataText(link, content, limits.rowBytes))
-      }
-    })
-
-    yield* route({
-      method: "POST",
-      path: "/view/:token/restore",
-      operation: "links.restore",
-      render: renderData,
-      *handle(request) {
-        const link = yield* versionedLink("write")
-        const body = yield* bodyText(request, link, limits.authRequestBytes)
-        const { content } = yield* edits.restore(link, body)
-        return dataOf(link, content)
+        const body = yield* readText(request, saveBytes, { sender: link, capacity })
+        return answer(yield* edits.save(link, body))
       }
     })
   })

@@ -6,7 +6,7 @@ import { BodyTimes } from "../../../src/server/capacity/ReadBody.ts"
 import { callTool, newConnection } from "../../support/Mcp.ts"
 import { head, opened, openUnread, untilClosed } from "../../support/RawConnections.ts"
 import { bodyOf, newAccount, request, serviceLayer } from "../../support/TestService.ts"
-import { makeLinks } from "../links/LinkCalls.ts"
+import { makeLinks, restore } from "../links/LinkCalls.ts"
 
 const longText = "x".repeat(60_000)
 
@@ -97,7 +97,7 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
           Effect.gen(function* () {
             const rest = yield* request("GET", `/v1/big/versions?id=${id}`, { key: apiKey })
             const tool = yield* callTool(token, "versions", { table: "big", id })
-            const link = yield* request("GET", `${view}/versions`)
+            const link = yield* request("GET", `${view}?view=history`)
             return [rest.status, tool.isError ?? false, link.status]
           })
         yield* Effect.scoped(
@@ -108,8 +108,7 @@ layer(serviceLayer().pipe(Layer.provide(Layer.succeed(BodyTimes, times))), { exc
           })
         )
         assert.deepStrictEqual(yield* asked(mine), [200, false, 200])
-        const restored = yield* request("POST", `${mine.view}/restore`, { body: '{"version":1}' })
-        assert.strictEqual(restored.status, 200, restored.text)
+        assert.strictEqual((yield* restore(mine.view)).status, 303)
         yield* untilUnused(mine.accountId)
       })
     )

@@ -91,7 +91,7 @@ layer(service, { excludeTestServices: true })("Keys and links that open nothing"
       assert.strictEqual((yield* open(links.view)).status, 200)
       const unknown = () => `${accountId}_${randomBytes(32).toString("base64url")}`
       for (let n = 0; n < 10; n++) assert.strictEqual((yield* open(`/view/${unknown()}`)).status, 404)
-      for (const path of [`/view/${unknown()}`, `/view/${unknown()}/data`, `/download/${unknown()}`]) {
+      for (const path of [`/view/${unknown()}`, `/view/${unknown()}/download`, `/download/${unknown()}`]) {
         const answer = yield* open(path)
         assert.strictEqual(answer.status, 429, path)
         assert.match(answer.headers.get("retry-after") ?? "", /^[1-6]$/)

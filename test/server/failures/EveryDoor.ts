@@ -171,7 +171,7 @@ export const ofPages = Effect.gen(function* () {
     asked: Object.fromEntries(new URLSearchParams(asked)),
     askedProof: hiddenField(yield* openAuthorize(asked, cookie), "proof")
   }
-  return [...linkDoors(row, query), ...publicDoors(visitor)]
+  return [...linkDoors(row, query, `notes ${id.slice(0, 8)}`), ...publicDoors(visitor)]
 })
 
 /** The methods and tools of /mcp, for a new connection. */

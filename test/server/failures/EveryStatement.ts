@@ -90,7 +90,10 @@ const send = ({ body, method = "POST", repeatable }: Sent, path: string, apiKey:
   if (path === "/mcp") {
     return request(method, path, { key: token, body, headers: { accept: "application/json, text/event-stream" } })
   }
-  if (path.startsWith("/view/")) return request(method, path, { body })
+  if (path.startsWith("/view/")) {
+    const headers = method === "POST" ? { "content-type": "application/x-www-form-urlencoded" } : {}
+    return request(method, path, { body, headers })
+  }
   return request(method, path, { key: apiKey, body, headers: repeatable ? { "idempotency-key": "once" } : {} })
 }
 

@@ -133,13 +133,13 @@ const linkWrites = ({ edited, id, updatedAt }: Known) => {
       isOnce: true
     },
     "restoring a row through a link": {
-      path: ownLink("row", { id: edited }, "/restore"),
-      body: '{"version":1}',
+      path: ownLink("row", { id: edited }, "/_restore"),
+      body: "version=1",
       repeatable: false
     },
     "restoring a text through a link": {
-      path: ownLink("text_field", { id: edited, field: "title" }, "/restore"),
-      body: '{"version":1}',
+      path: ownLink("text_field", { id: edited, field: "title" }, "/_restore"),
+      body: "version=1",
       repeatable: false
     }
   }

@@ -83,7 +83,13 @@ layer(serviceLayer({ LIMIT_READS_PER_MINUTE: "8" }))("A service that can write n
             const { status, text } = yield* request("GET", path, { key })
             assert.strictEqual(status, 200, `${path} ${text}`)
           }
-          for (const path of [row.view, `${row.view}/data`, `${row.view}/versions`, query.view, query.download]) {
+          for (const path of [
+            row.view,
+            `${row.view}?view=history`,
+            `${row.view}/download`,
+            query.view,
+            query.download
+          ]) {
             assert.strictEqual((yield* request("GET", path)).status, 200, path)
           }
           for (const tool of ["query", "count"]) {

@@ -37,27 +37,31 @@ const expectedOfAuthorization: Expects = (shape, place) => {
   }
 }
 
-/** The pages of a link, where a row is edited. */
-export const linkDoors = (viewer: string, query: string): ReadonlyArray<Door> => {
+/** The pages of a link, where a row is edited, and their title. */
+export const linkDoors = (viewer: string, query: string, title: string): ReadonlyArray<Door> => {
   const row = '{"updated_at":"2026-11-27T20:07:59.549Z","row":{"n":1}}'
   const patch = '{"updated_at":"2026-11-27T20:07:59.549Z","patch":{"n":1}}'
-  const restore = `${viewer}/restore`
+  const restore = `${viewer}/_restore`
   return [
-    {
+    ...[row, patch].map((sample): Door => ({
       name: "save",
       method: "PATCH",
       path: viewer,
       headers: json,
-      worst: jsonWorst(viewer, [row, patch], expectedOfEdit)
-    },
+      worst: jsonWorst(viewer, [sample], expectedOfEdit)
+    })),
     {
-      name: "/restore",
+      name: "/_restore",
       method: "POST",
       path: restore,
-      headers: json,
-      worst: jsonWorst(restore, ['{"version":1}'], expectedOfEdit)
+      headers: form,
+      limit: 16_384,
+      // With two of the shapes, the version is a good one.
+      worst: formWorst(restore, ["version"], {}, (shape) =>
+        shape === "many parameters" || shape === "empty parameters" ? "legal" : [title]
+      )
     },
-    ...[viewer, `${viewer}/data`, `${viewer}/versions`, query].map((path): Door => ({
+    ...[viewer, `${viewer}?view=history`, `${viewer}/download`, query].map((path): Door => ({
       name: path.replace(/[\w-]{30,}/, "…"),
       method: "GET",
       path,

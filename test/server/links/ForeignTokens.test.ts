@@ -10,13 +10,18 @@ import { makeLinks, save } from "./LinkCalls.ts"
 /** The addresses of links, `$token` in place of the token, with the bodies that a holder of the link sends. */
 const routes: ReadonlyArray<readonly [method: string, path: string, bodies?: ReadonlyArray<string>]> = [
   ["GET", "/view/$token"],
-  ["GET", "/view/$token/data"],
   ["GET", "/view/$token/download"],
-  ["GET", "/view/$token/versions"],
+  ["GET", "/view/$token/_text"],
   ["PATCH", "/view/$token", ['{"updated_at":"$updated","patch":{"t":"stolen"}}', "{"]],
-  ["POST", "/view/$token/restore", ['{"version":1}', "{"]],
+  ["POST", "/view/$token", ["updated_at=$updated&name_0=t&type_0=text&value_0=stolen"]],
+  ["POST", "/view/$token/_json", ['updated_at=$updated&row={"t":"stolen"}']],
+  ["POST", "/view/$token/_text", ["updated_at=$updated&field=t&text=stolen"]],
+  ["POST", "/view/$token/_merge", ['updated_at=$updated&base={"t":"b"}&mine={"t":"stolen"}&choice_0=mine']],
+  ["POST", "/view/$token/_restore", ["version=1"]],
   ["GET", "/download/$token"]
 ]
+
+const formType = { "content-type": "application/x-www-form-urlencoded" }
 
 interface Tokens {
   readonly view: string
@@ -77,11 +82,17 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "8" }), { excludeTestServices: tru
   (it) => {
     it.effect("P25 is tried on every address of links", () =>
       Effect.sync(() => {
-        const source = readFileSync(new URL("../../../src/server/pages/LinkRoutes.ts", import.meta.url), "utf8")
-        const added = [...source.matchAll(/method: "(\w+)",\s*path: "([^"]+)"/g)]
+        const source = (name: string) =>
+          readFileSync(new URL(`../../../src/server/pages/${name}.ts`, import.meta.url), "utf8")
+        const forms = source("LinkForms")
+        const added = [...(source("LinkRoutes") + forms).matchAll(/method: "(\w+)",\s*path: "([^"]+)"/g)]
+        const sent = [...forms.matchAll(/yield\* (?:form|saving)\(\s*"([^"]*)"/g)]
         assert.sameMembers(
           routes.map(([method, path]) => `${method} ${path.replace("$token", ":token")}`),
-          added.map(([, method, path]) => `${method} ${path}`)
+          [
+            ...added.map(([, method, path]) => `${method} ${path}`),
+            ...sent.map(([, suffix]) => `POST /view/:token${suffix}`)
+          ]
         )
       })
     )
@@ -97,10 +108,17 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "8" }), { excludeTestServices: tru
             const strangers = strangersOf(side, link, theirs.links[index]!, [mine.accountId, theirs.accountId])
             for (const given of bodies) {
               const body = given?.replace("$updated", mine.updated_at)
+              const isForm = method === "POST"
               for (const accept of accepted) {
                 for (const asked of method === "GET" ? ["GET", "HEAD"] : [method]) {
                   const ask = (token: string) =>
-                    Effect.map(wire(asked, path.replace("$token", token), { body, headers: { accept } }), told)
+                    Effect.map(
+                      wire(asked, path.replace("$token", token), {
+                        body,
+                        headers: { accept, ...(isForm && formType) }
+                      }),
+                      told
+                    )
                   const unknown = yield* ask(nobody + random)
                   assert.strictEqual(unknown.status, 404)
                   for (const [what, token] of Object.entries(strangers)) {

@@ -39,6 +39,32 @@ export const withRow = Effect.fnUntraced(function* (row: string) {
 /** Saves through a viewer's address. */
 export const save = (view: string, body: string) => wire("PATCH", view, { body })
 
+/** Sends a form as a browser does from a page of the service. */
+export const form = (
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {}
+) =>
+  wire("POST", path, {
+    body: String(new URLSearchParams(fields)),
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      "sec-fetch-site": "same-origin",
+      // What browsers send from a page that tells no address.
+      origin: "null",
+      ...headers
+    }
+  })
+
+/** Restores a version by the button of a viewer's page. */
+export const restore = (view: string, version: number | string = 1) =>
+  form(`${view}/_restore`, { version: String(version) })
+
+/** The time of the row that a viewer's page would save. */
+export const shownTime = Effect.fnUntraced(function* (view: string) {
+  return /name="updated_at" value="([^"]*)"/.exec((yield* wire("GET", view)).text)![1]!
+})
+
 /** How many versions the row has. */
 export const versionCount = Effect.fnUntraced(function* (key: string, id: string) {
   const answer = yield* wire("GET", `/v1/notes/versions?id=${id}`, { key })

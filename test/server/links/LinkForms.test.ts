@@ -2,19 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { serviceLayer } from "../../support/TestService.ts"
 import { wire } from "../wire/Wire.ts"
-import { makeLinks, versionCount, withRow } from "./LinkCalls.ts"
-
-const form = (path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
-  wire("POST", path, {
-    body: String(new URLSearchParams(fields)),
-    headers: {
-      "content-type": "application/x-www-form-urlencoded",
-      "sec-fetch-site": "same-origin",
-      // What browsers send from a page that tells no address.
-      origin: "null",
-      ...headers
-    }
-  })
+import { form, makeLinks, shownTime, versionCount, withRow } from "./LinkCalls.ts"
 
 const rowOf = Effect.fnUntraced(function* (key: string) {
   return /"updated_at":"[^"]*",(.*?)\}\]/s.exec((yield* wire("GET", "/v1/notes", { key })).text)?.[1]
@@ -35,7 +23,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("The forms of a link"
       for (const mine of ['{"other":"x"}', '{"t":1}', '{"t":"c","other":"x"}']) {
         yield* form(`${view}/_merge`, { updated_at, base: '{"t":"b"}', mine, choice_0: "mine", choice_1: "mine" })
       }
-      const current = /name="updated_at" value="([^"]*)"/.exec((yield* wire("GET", view)).text)![1]!
+      const current = yield* shownTime(view)
       for (const [mine, text] of [
         ['{"other":"x"}', "b"],
         ['{"t":1}', "b"],
@@ -123,7 +111,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("The forms of a link"
       const write = (n: number) =>
         wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"n":${n}}}` })
       const pageAfter = Effect.fnUntraced(function* (path: string, fields: Readonly<Record<string, string>>) {
-        const began = /name="updated_at" value="([^"]*)"/.exec((yield* wire("GET", view)).text)![1]!
+        const began = yield* shownTime(view)
         const location = (yield* form(path, { updated_at: began, ...fields })).headers["location"] as string
         return { location, text: (yield* wire("GET", location)).text }
       })

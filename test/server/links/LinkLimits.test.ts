@@ -11,7 +11,7 @@ import { call } from "../../support/ServiceProcess.ts"
 import { newAccount, serviceLayer } from "../../support/TestService.ts"
 import { newKey, overBoth, revoke, signIn, startTwo } from "../instances/TwoInstances.ts"
 import { assertProblem, jsonOf, wire } from "../wire/Wire.ts"
-import { makeLinks, save, withRow } from "./LinkCalls.ts"
+import { makeLinks, restore, save, shownTime, withRow } from "./LinkCalls.ts"
 
 layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }))("A link's limits", (it) => {
   it.effect("count its saves by themselves", () =>
@@ -22,7 +22,7 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }
       const refused = yield* save(links.view, edit)
       assertProblem(refused, 429, "rate_limited")
       assert.match(refused.headers["retry-after"] ?? "", /^[1-9]\d*$/)
-      assertProblem(yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' }), 429, "rate_limited")
+      assert.strictEqual((yield* restore(links.view)).status, 429)
       assert.strictEqual((yield* wire("GET", links.view)).status, 200)
       const other = yield* textLinks("t")
       const saved = yield* save(other.view, `{"updated_at":"${updated_at}","patch":{"t":"a"}}`)
@@ -33,10 +33,10 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "3", LIMIT_READS_PER_MINUTE: "4" }
   it.effect("count what is read through it, at each of its addresses, as reads of the link", () =>
     Effect.gen(function* () {
       const { links, textLinks } = yield* withRow('{"n":1,"t":"a"}')
-      for (const path of ["", "/data", "/versions", "/download"]) {
+      for (const path of ["", "?view=json", "?view=history", "/download"]) {
         assert.strictEqual((yield* wire("GET", links.view + path)).status, 200)
       }
-      for (const path of [`${links.view}/data`, `${links.view}/versions`, links.download]) {
+      for (const path of [`${links.view}/download`, links.download]) {
         const refused = yield* wire("GET", path)
         assertProblem(refused, 429, "rate_limited")
         assert.include(refused.text, "This link is limited to 4 reads per minute.")
@@ -143,20 +143,18 @@ layer(serviceLayer({ LIMIT_LIVE_LINKS: "3", LIMIT_STORAGE_BYTES: "100" }), { exc
         const filled = yield* wire("POST", "/v1/other", { key, body: `{"n":"${"x".repeat(75)}"}` })
         assert.strictEqual(filled.status, 201, filled.text)
         const { view } = yield* textLinks("t")
-        const data = jsonOf<{ updated_at: string }>(yield* wire("GET", `${view}/data`))
-        const edit = `{"updated_at":"${data.updated_at}","patch":{"t":"${"y".repeat(40)}"}}`
-        const refusals = [
-          yield* save(view, edit),
-          yield* save(links.view, edit),
-          yield* wire("POST", `${view}/restore`, { body: '{"version":1}' }),
-          yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' })
-        ]
-        assert.notStrictEqual(data.updated_at, updated_at)
-        for (const refused of refusals) {
+        const shown = yield* shownTime(view)
+        const edit = `{"updated_at":"${shown}","patch":{"t":"${"y".repeat(40)}"}}`
+        assert.notStrictEqual(shown, updated_at)
+        for (const refused of [yield* save(view, edit), yield* save(links.view, edit)]) {
           assertProblem(refused, 413, "storage_limit")
           const problem = jsonOf<object>(refused)
           assert.deepInclude(problem, { detail: "The account has no room for a longer text.", limit: 100 })
           assert.notProperty(problem, "current")
+        }
+        for (const refused of [yield* restore(view), yield* restore(links.view)]) {
+          assert.strictEqual(refused.status, 400)
+          assert.match(refused.text, /role="alert">The account has no room for this\.</)
         }
       })
     )
@@ -169,7 +167,7 @@ layer(serviceLayer({ LOG_LEVEL: "trace", LOG_FORMAT: "json" }).pipe(Layer.provid
     it.effect("P21 stand in no log line", () =>
       Effect.gen(function* () {
         const { links, updated_at } = yield* withRow('{"n":1}')
-        for (const path of ["", "/data", "/versions", "/download", "/nothing"]) yield* wire("GET", links.view + path)
+        for (const path of ["", "?view=history", "/download", "/nothing"]) yield* wire("GET", links.view + path)
         yield* wire("GET", links.download)
         yield* save(links.view, `{"updated_at":"${updated_at}","patch":{"n":2}}`)
         yield* save(links.view, "{")

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { serviceLayer } from "../../support/TestService.ts"
 import { assertProblem, jsonOf, wire } from "../wire/Wire.ts"
-import { makeLinks, save, versionCount, withRow } from "./LinkCalls.ts"
+import { makeLinks, restore, save, versionCount, withRow } from "./LinkCalls.ts"
 
 interface RowData {
   readonly row: Record<string, unknown> & { readonly updated_at: string }
@@ -87,9 +87,12 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       }
       const saved = yield* save(view, `{"updated_at":"${updated_at}","patch":{"t":"b"}}`)
       assert.strictEqual(jsonOf<RowData>(saved).value, "b")
-      const versions = yield* wire("GET", `${view}/versions`)
-      const restored = yield* wire("POST", `${view}/restore`, { body: '{"version":1}' })
-      assert.strictEqual(jsonOf<RowData>(restored).value, "a")
+      const versions = yield* wire("GET", `${view}?view=history`)
+      assert.include(versions.text, '<span class="value">a</span>')
+      const restored = yield* restore(view)
+      assert.strictEqual(restored.status, 303)
+      const file = yield* wire("GET", `${view}/download`)
+      assert.strictEqual(file.text, "a")
       const conflicted = yield* save(view, `{"updated_at":"${updated_at}","patch":{"t":"c"}}`)
       assertProblem(conflicted, 409, "edit_conflict")
       const answers = [
@@ -97,8 +100,9 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
         versions,
         restored,
         conflicted,
+        file,
         yield* wire("GET", view),
-        yield* wire("GET", `${view}/data`)
+        yield* wire("GET", restored.headers["location"]!)
       ]
       for (const { text } of answers) assert.notInclude(text, "s3cret")
       const { rows } = jsonOf<{ rows: ReadonlyArray<object> }>(yield* wire("GET", "/v1/notes", { key }))
@@ -110,28 +114,30 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
     Effect.gen(function* () {
       const { id, key, links, updated_at } = yield* withRow('{"n":1.0}')
       yield* save(links.view, `{"updated_at":"${updated_at}","patch":{"n":2}}`)
-      const versions = yield* wire("GET", `${links.view}/versions`)
-      assert.match(versions.text, /^\{"versions":\[\{"version":1,.*"operation":"update",.*"n":1\.0\}\}\]\}$/)
+      const versions = yield* wire("GET", `${links.view}?view=history`)
+      assert.match(
+        versions.text,
+        /<h2>Changed <time.*<td><span class="value">1\.0<\/span><\/td>.*name="version" value="1"/s
+      )
       yield* wire("DELETE", "/v1/notes", { key, body: `{"filter":{"id":"${id}"}}` })
-      assertProblem(yield* wire("GET", `${links.view}/data`), 404, "row_not_found")
-      const gone = yield* wire("GET", links.view)
-      assert.strictEqual(gone.status, 404)
-      assert.include(gone.text, "The row was deleted.")
-      assert.include(gone.text, "links neither show nor restore them")
-      const past = yield* wire("GET", `${links.view}/versions`)
-      assertProblem(past, 404, "row_not_found")
-      assert.notInclude(past.text, '"n"')
-      assertProblem(yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' }), 404, "row_not_found")
+      assertProblem(yield* wire("GET", `${links.view}/download`), 404, "row_not_found")
+      for (const gone of [
+        yield* wire("GET", links.view),
+        yield* wire("GET", `${links.view}?view=history`),
+        yield* restore(links.view)
+      ]) {
+        assert.strictEqual(gone.status, 404)
+        assert.include(gone.text, "The row was deleted.")
+        assert.include(gone.text, "links neither show nor restore them")
+        assert.notInclude(gone.text, "1.0")
+      }
       assert.strictEqual(jsonOf<{ count: number }>(yield* wire("GET", "/v1/notes/count", { key })).count, 0)
       yield* wire("POST", "/v1/notes/restore", { key, body: `{"id":"${id}","version":2}` })
-      assertProblem(yield* wire("POST", `${links.view}/restore`, { body: '{"version":9}' }), 404, "version_not_found")
-      const restored = yield* wire("POST", `${links.view}/restore`, { body: '{"version":1}' })
-      assert.strictEqual(restored.status, 200, restored.text)
-      assert.include(restored.text, '"n":1.0}')
-      const latest = jsonOf<{ versions: ReadonlyArray<{ operation: string }> }>(
-        yield* wire("GET", `${links.view}/versions`)
-      )
-      assert.strictEqual(latest.versions[0]?.operation, "restore")
+      assert.include((yield* restore(links.view, 9)).text, "This version does not exist or is no longer kept.")
+      assert.strictEqual((yield* restore(links.view)).status, 303)
+      assert.include((yield* wire("GET", `${links.view}/download`)).text, '"n":1.0}')
+      const latest = yield* wire("GET", `${links.view}?view=history`)
+      assert.match(latest.text, /<ol class="versions"><li class="card"><h2>Restored an older version /)
     })
   )
 
@@ -140,13 +146,11 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       const { id, key, textLinks } = yield* withRow('{"t":"a"}')
       const { view } = yield* textLinks("t")
       yield* wire("POST", "/v1/notes/update_row", { key, body: `{"id":"${id}","patch":{"t":"b"}}` })
-      const history = Effect.map(wire("GET", `${view}/versions`), (answer) =>
-        jsonOf<{ versions: ReadonlyArray<{ changed_by: object }> }>(answer)
-      )
-      assert.deepStrictEqual((yield* history).versions[0]?.changed_by, { kind: "key", name: "test" })
+      const history = wire("GET", `${view}?view=history`)
+      assert.match((yield* history).text, /by the API key <span class="client-name">“<bdi>test<\/bdi>”<\/span>/)
       yield* wire("DELETE", "/v1/notes", { key, body: `{"filter":{"id":"${id}"}}` })
-      assertProblem(yield* wire("GET", `${view}/versions`), 404, "row_not_found")
-      assertProblem(yield* wire("POST", `${view}/restore`, { body: '{"version":1}' }), 404, "row_not_found")
+      assert.strictEqual((yield* history).status, 404)
+      assert.strictEqual((yield* restore(view)).status, 404)
     })
   )
 
@@ -164,8 +168,10 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
         const { updated_at } = jsonOf<{ row: { updated_at: string } }>(replaced).row
         const edit = `{"updated_at":"${updated_at}","patch":{"t":"overwritten"}}`
         assertProblem(yield* save(view, edit), status, code)
-        assertProblem(yield* wire("POST", `${view}/restore`, { body: '{"version":1}' }), status, code)
-        assertProblem(yield* wire("GET", `${view}/data`), status, code)
+        const restored = yield* restore(view)
+        assert.strictEqual(restored.status, 404)
+        assert.include(restored.text, "The linked data is gone")
+        assertProblem(yield* wire("GET", `${view}/download`), status, code)
       }
     })
   )
@@ -177,10 +183,10 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       const edit = `{"updated_at":"${updated_at}","patch":{"n":2}}`
       const asViewer = links.download.replace("/download/", "/view/")
       assertProblem(yield* save(asViewer, edit), 404, "not_found")
-      assertProblem(yield* wire("POST", `${asViewer}/restore`, { body: '{"version":1}' }), 404, "not_found")
+      assert.strictEqual((yield* restore(asViewer)).status, 404)
       assertProblem(yield* save(links.download, edit), 405, "method_not_allowed")
       assertProblem(yield* save(query.view, edit), 405, "method_not_allowed")
-      assertProblem(yield* wire("POST", `${query.view}/restore`, { body: '{"version":1}' }), 404, "not_found")
+      assert.strictEqual((yield* restore(query.view)).status, 404)
       assertProblem(yield* wire("GET", links.view.replace("/view/", "/download/")), 404, "not_found")
       assert.strictEqual(yield* versionCount(key, id), 0)
     })

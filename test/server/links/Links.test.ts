@@ -30,15 +30,16 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
     })
   )
 
-  it.effect("open a row's data, a text field's and a query's", () =>
+  it.effect("tell who saves what a row or a text field has, and open a query's rows", () =>
     Effect.gen(function* () {
       const own = String.raw`"n":1.10,"__proto__":{"a":1},"9":9223372036854775807,"text":"a\u0000b"`
-      const { added, id, key, links, textLinks } = yield* withRow(`{${own},"language":"Python"}`)
-      const row = yield* wire("GET", `${links.view}/data`)
+      const { added, id, key, links, textLinks, updated_at } = yield* withRow(`{${own},"language":"Python"}`)
+      const unchanged = (view: string, patch: string) => save(view, `{"updated_at":"${updated_at}","patch":${patch}}`)
+      const row = yield* unchanged(links.view, "{}")
       assert.strictEqual(row.status, 200)
       assert.include(row.text, `{"kind":"row","table":"notes","id":"${id}","row":${added},"editable":true,`)
       assert.include(row.text, '"limits":{"row_bytes":65536}')
-      const text = yield* wire("GET", `${(yield* textLinks("text")).view}/data`)
+      const text = yield* unchanged((yield* textLinks("text")).view, String.raw`{"text":"a\u0000b"}`)
       const data = jsonOf<{ other_bytes: number; language: string }>(text)
       assert.include(text.text, String.raw`"value":"a\u0000b"`)
       assert.notInclude(text.text, "9223372036854775807")
@@ -49,7 +50,6 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       assert.isFalse(query.editable)
       const answer = yield* wire("GET", `${query.view}/download`)
       assert.strictEqual(answer.text, `{"rows":[${added}],"has_more":false}`)
-      assertProblem(yield* wire("GET", `${query.view}/data`), 404, "not_found")
     })
   )
 
@@ -147,7 +147,7 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       const { added, id, key, links } = yield* withRow('{"n":1.10}')
       for (let times = 0; times < 3; times++) {
         for (const method of ["HEAD", "GET"]) {
-          for (const path of [links.view, `${links.view}/data`, `${links.view}/versions`, `${links.view}/download`]) {
+          for (const path of ["", "?view=json", "?view=history", "/download"].map((path) => links.view + path)) {
             assert.strictEqual((yield* wire(method, path)).status, 200, path)
           }
           const file = yield* wire(method, links.download)
@@ -165,10 +165,10 @@ layer(serviceLayer({ BASE_URL: "http://localhost:4567" }))("Links", (it) => {
       const { links } = yield* withRow('{"n":1}')
       const answers = [
         yield* wire("GET", links.view),
-        yield* wire("GET", `${links.view}/data`),
+        yield* wire("GET", `${links.view}/download`),
         yield* wire("GET", links.download),
         yield* wire("GET", "/view/unknown"),
-        yield* wire("GET", "/view/unknown/data"),
+        yield* wire("GET", "/view/unknown/download"),
         yield* wire("GET", "/view/unknown/nothing"),
         yield* wire("PUT", links.view),
         yield* wire("OPTIONS", links.view),

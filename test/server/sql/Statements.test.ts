@@ -9,7 +9,7 @@ import { setClock } from "../../support/Database.ts"
 import { done, newConnection } from "../../support/Mcp.ts"
 import { accountTables, isOf, recorder, tablesWithoutAccount, templates, textOf } from "../../support/Statements.ts"
 import { localHeaders, newAccount, serviceLayer } from "../../support/TestService.ts"
-import { makeLinks } from "../links/LinkCalls.ts"
+import { makeLinks, restore } from "../links/LinkCalls.ts"
 import { operations, type Sample } from "../wire/Operations.ts"
 import { jsonOf, wire } from "../wire/Wire.ts"
 
@@ -98,8 +98,8 @@ const scenario = Effect.gen(function* () {
   const { download, view } = yield* makeLinks(spare, "text_field", { table: "notes", id: stored.id, field: "text" })
   yield* wire("GET", view)
   yield* wire("GET", download)
-  yield* wire("GET", `${view}/versions`)
-  yield* wire("POST", `${view}/restore`, { body: '{"version":1}' })
+  yield* wire("GET", `${view}?view=history`)
+  yield* restore(view)
   // Nothing is remembered of this account yet.
   const { apiKey: fresh } = yield* newAccount
   yield* wire("POST", "/v1/notes/upsert", { key: fresh, body: '{"key":"n","row":{"n":1}}' })

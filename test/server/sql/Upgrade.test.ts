@@ -138,7 +138,10 @@ layer(Upgraded.layer.pipe(Layer.provideMerge(DatabaseLayer)), { excludeTestServi
           assert.match(yield* textOf(process, "/v1/notes", key), /"n":\d+\}\],"has_more":false\}$/)
           assert.include(yield* textOf(process, `/v1/notes/versions?id=${rowId}`, key), '"n":1')
           assert.include(yield* textOf(process, "/v1/_connections", key), '"Client"')
-          assert.include((yield* call(`${url}/view/${link}/data`, { headers: { host: "localhost:3000" } })).text, rowId)
+          assert.include(
+            (yield* call(`${url}/view/${link}/download`, { headers: { host: "localhost:3000" } })).text,
+            rowId
+          )
           const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"count","arguments":{"table":"notes"}}}`
           const tool = yield* call(`${url}/mcp`, { key: token, body, headers: { accept: "application/json" } })
           assert.include(tool.text, '"count":1')

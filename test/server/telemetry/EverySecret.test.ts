@@ -68,7 +68,7 @@ const useEverything = Effect.gen(function* () {
 
   const made = yield* makeLinks(key, "row", { table: "notes", id })
   secrets.push(made.view.split("/").at(-1)!, made.download.split("/").at(-1)!)
-  for (const path of [made.view, `${made.view}/data`, `${made.view}/versions`, made.download]) {
+  for (const path of [made.view, `${made.view}?view=history`, `${made.view}/download`, made.download]) {
     yield* request("GET", path)
   }
   yield* wire("PATCH", made.view, { body: `{"updated_at":"x","patch":{"text":"${marker}"}}` })

@@ -1,9 +1,9 @@
 import { Effect, Layer, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { JsonText, print } from "../../../domain/json/JsonText.ts"
-import { members } from "../../../domain/json/Members.ts"
-import { rowOf, systemFields, timeText } from "../../../domain/Row.ts"
+import { print } from "../../../domain/json/JsonText.ts"
+import { systemFields, timeText } from "../../../domain/Row.ts"
 import { objectOf } from "../../../domain/RowMerge.ts"
+import { writtenRow } from "../../links/LinkEdits.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { kindOf } from "./Cells.ts"
 import { makeConsole } from "./Console.ts"
@@ -48,11 +48,10 @@ export const CellRoutes = Layer.effectDiscard(
             : (failure.detail ?? "The cell was not saved.")
           return refused(words, failure.status)
         }
-        const row = rowOf(JsonText.trusted(members(saved.success.body)[0]!.value))
         return HttpServerResponse.jsonUnsafe({
           kind: kindOf(value.success),
           value: value.success,
-          updated_at: timeText(row.updatedAt),
+          updated_at: timeText(writtenRow(saved.success.body).updatedAt),
           change: saved.success.change ?? null
         })
       }),

@@ -1,13 +1,14 @@
 import { Effect, Option, Result } from "effect"
 import type { Actor } from "../../../domain/Actor.ts"
-import { JsonText } from "../../../domain/json/JsonText.ts"
+import type { JsonText } from "../../../domain/json/JsonText.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { indented, members } from "../../../domain/json/Members.ts"
 import { scanObject } from "../../../domain/json/ParseEnvelope.ts"
 import { StorageLimit } from "../../../domain/Problem.ts"
-import { rowOf, timeOf, type Row, checkRow } from "../../../domain/Row.ts"
+import { timeOf, type Row, checkRow } from "../../../domain/Row.ts"
 import { choices, keepSpelling, merged, objectOf, type Side } from "../../../domain/RowMerge.ts"
 import { Settings } from "../../config/Settings.ts"
+import { writtenRow } from "../../links/LinkEdits.ts"
 import type { WriteResult } from "../../tables/engine/Evaluation.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
@@ -48,7 +49,7 @@ const stored: Saved = { _tag: "Stored" }
 
 const storedBy = ({ body, change }: WriteResult): Saved => {
   if (change === undefined) return stored
-  const { updatedAt } = rowOf(JsonText.trusted(members(body)[0]!.value))
+  const { updatedAt } = writtenRow(body)
   return { ...stored, write: { change, updatedAt } }
 }
 
