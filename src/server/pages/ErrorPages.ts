@@ -2,7 +2,7 @@ import { html, type Html } from "../doors/Html.ts"
 import { problemResponse, type Problem, type Renderer } from "../doors/RenderProblem.ts"
 import { wantsPage } from "../doors/Routes.ts"
 import { floodPage, messagePage, notFoundPage, unavailablePage } from "./Page.ts"
-import { privatePage } from "./PrivatePage.ts"
+import { privatePage, queryOf } from "./PrivatePage.ts"
 import type { HttpServerRequest } from "effect/http"
 
 const wrongMethodPage = (): Html =>
@@ -96,8 +96,8 @@ export const linkLaterPage = (): Html =>
   )
 
 /** Which page of a query's rows is asked for, or which of its rows, and as what. */
-export const askedBy = ({ url }: HttpServerRequest.HttpServerRequest) => {
-  const query = new URLSearchParams(url.split("?", 2)[1])
+export const askedBy = (request: HttpServerRequest.HttpServerRequest) => {
+  const query = queryOf(request)
   return {
     cursor: query.get("cursor") ?? undefined,
     row: query.get("row") ?? undefined,

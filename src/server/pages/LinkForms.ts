@@ -18,7 +18,7 @@ import { rowFormBytes } from "./console/TablesRoutes.ts"
 import { failurePage } from "./ErrorPages.ts"
 import { linkConflictPage, linkPage, linkPlace, linkTextPage } from "./LinkPage.ts"
 import { crossSitePage } from "./Page.ts"
-import { pageRenderer, privatePage, RefusalPage, refusalPage, seeOther, withEditor } from "./PrivatePage.ts"
+import { pageRenderer, privatePage, queryOf, RefusalPage, refusalPage, seeOther, withEditor } from "./PrivatePage.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Refused = Extract<Saved, { readonly _tag: "Refused" }>
@@ -28,8 +28,6 @@ type Open = (
   side: "viewer",
   spends: RequestClass
 ) => Effect.Effect<OpenedLink, Problem, HttpRouter.RouteContext | HttpServerRequest.HttpServerRequest>
-
-const queryOf = ({ url }: Request) => new URLSearchParams(url.split("?", 2)[1])
 
 /** Forms that can't be read say so; else a form fails as the link's page does. */
 const renderForm: Renderer<Problem | RefusalPage> = (failure, refused) =>

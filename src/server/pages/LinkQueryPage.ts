@@ -13,6 +13,7 @@ import { Pace, type Turns } from "../../domain/Turns.ts"
 import type { QueryContent } from "../links/LinkContent.ts"
 import { chips, heads, systemColumns } from "./console/GridPage.ts"
 import { page } from "./Page.ts"
+import { addressOf } from "./PrivatePage.ts"
 
 /** A value with all of its characters. */
 const whole = (value: string): Html => {
@@ -71,13 +72,8 @@ export interface QueryAddress {
   readonly row?: string | undefined
 }
 
-export const queryAddress = (path: string, { cursor, row, view }: QueryAddress): string => {
-  const query = new URLSearchParams()
-  if (row !== undefined) query.set("row", row)
-  if (view === "json") query.set("view", view)
-  if (cursor !== undefined) query.set("cursor", cursor)
-  return query.size === 0 ? path : `${path}?${query}`
-}
+export const queryAddress = (path: string, { cursor, row, view }: QueryAddress): string =>
+  addressOf(path, { row, view: view === "json" ? view : undefined, cursor })
 
 /** A page of the rows of a link's query, or of one of them. */
 export const queryFrame = (title: string, styles: ReadonlyArray<string>, main: Html): Html =>

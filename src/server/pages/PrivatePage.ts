@@ -81,6 +81,22 @@ export const readPageForm = Effect.fnUntraced(function* (request: HttpServerRequ
   return yield* readForm(request, limit)
 })
 
+/** The parameters of a request's address. */
+export const queryOf = ({ url }: Pick<HttpServerRequest.HttpServerRequest, "url">): URLSearchParams =>
+  new URLSearchParams(url.split("?").slice(1).join("?"))
+
+/** A parameter that is given, and not blank. */
+export const given = (query: URLSearchParams, name: string): string | undefined => {
+  const text = query.get(name)
+  return text === null || text.trim() === "" ? undefined : text
+}
+
+/** An address with those of the parameters that are given. */
+export const addressOf = (path: string, parameters: Readonly<Record<string, string | number | undefined>>): string => {
+  const set = Object.entries(parameters).filter(([, value]) => value !== undefined)
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set.map(([name, value]) => [name, String(value)]))}`
+}
+
 const maxReturnPath = 16_384
 
 // Printable ASCII that a Location header can carry, without the backslash that browsers take for a slash.

@@ -9,12 +9,12 @@ import { Changes } from "../../versions/Changes.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { seeOther } from "../PrivatePage.ts"
+import { addressOf, given, seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
 import { deletedPage } from "./RowPage.ts"
 
 /** Which changes the page shows. */
-export interface ActivityAsk {
+interface ActivityAsk {
   readonly table: string | undefined
   /** The id of who made them. */
   readonly by: string | undefined
@@ -31,13 +31,7 @@ const words = {
 /** A write names so many of its rows; each row's own page has the rest. */
 const mostRows = 10
 
-const query = ({ by, cursor, table }: Partial<ActivityAsk> & { readonly cursor?: string }): string => {
-  const parameters = new URLSearchParams()
-  if (table !== undefined) parameters.set("table", table)
-  if (by !== undefined) parameters.set("by", by)
-  if (cursor !== undefined) parameters.set("cursor", cursor)
-  return parameters.size === 0 ? "/activity" : `/activity?${parameters}`
-}
+const address = (asked: Partial<ActivityAsk> & { readonly cursor?: string }): string => addressOf("/activity", asked)
 
 const rowLine = ({ operation, rowId, table }: Change): Html =>
   html`<li>${words[operation]} <a href="/tables/${table}/${rowId}?view=history"><code>${rowId.slice(0, 8)}</code></a> in <a href="/tables/${table}">${table}</a></li>`
@@ -46,7 +40,7 @@ const writeItem = (rows: ReadonlyArray<Change>, ask: ActivityAsk, proof: string)
   const { at, change, changedBy } = rows[0]!
   const author = readTree(changedBy.text, Number) as ChangedBy
   const others = rows.length - mostRows
-  return html`<li class="card write"><div><p><strong>${timeHtml(timeText(at))}</strong> <span class="muted">by</span> ${authorHtml(author)}${ask.by === undefined && html` <a class="small" href="${query({ ...ask, by: author.id })}">Show only these</a>`}</p>
+  return html`<li class="card write"><div><p><strong>${timeHtml(timeText(at))}</strong> <span class="muted">by</span> ${authorHtml(author)}${ask.by === undefined && html` <a class="small" href="${address({ ...ask, by: author.id })}">Show only these</a>`}</p>
 <ul>${rows.slice(0, mostRows).map(rowLine)}${others > 0 && html`<li class="muted">and ${plural(others, "more row")}</li>`}</ul></div>
 <form method="post" action="/activity/_undo">${proofField(proof)}<input type="hidden" name="change" value="${change}"><button type="submit">Undo<span class="visually-hidden"> the write of ${timeText(at)}</span></button></form></li>\n`
 }
@@ -63,12 +57,10 @@ export const activityPage = (input: {
 }): Html => {
   const { ask, changes, next, problem, proof, result, tables } = input
   const writes = [...Map.groupBy(changes, ({ change }) => change).values()]
-  return accountPage({
-    title: "Activity",
-    current: "/activity",
-    width: "wide",
-    styles: ["console.css"],
-    main: html`<header class="console-head"><div><h1>Activity</h1><p class="muted">Every write, newest first. Undo takes back a whole write, as long as none of its rows changed since.</p></div></header>
+  return accountPage(
+    "Activity",
+    { current: "/activity", width: "wide" },
+    html`<header class="console-head"><div><h1>Activity</h1><p class="muted">Every write, newest first. Undo takes back a whole write, as long as none of its rows changed since.</p></div></header>
 <nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity" aria-current="page">Changes</a></li><li><a href="/activity/deleted">Deleted rows</a></li></ul></nav>
 ${notice(result)}${fault(problem)}
 <form class="filter" method="get" action="/activity">${ask.by !== undefined && html`<input type="hidden" name="by" value="${ask.by}">`}
@@ -76,8 +68,8 @@ ${notice(result)}${fault(problem)}
 <button type="submit">Show</button>${(ask.table !== undefined || ask.by !== undefined) && html`<a class="button" href="/activity">Show all</a>`}
 </form>
 ${writes.length === 0 ? html`<p class="empty">Nothing was changed${ask.table !== undefined || ask.by !== undefined ? " that fits" : " yet"}.</p>` : html`<ol class="writes">${writes.map((rows) => writeItem(rows, ask, proof))}</ol>`}
-${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${query({ ...ask, cursor: cursorAfterChange(next) })}">Earlier changes</a></li></ul></nav>`}`
-  })
+${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${address({ ...ask, cursor: cursorAfterChange(next) })}">Earlier changes</a></li></ul></nav>`}`
+  )
 }
 
 /** How many changes, or deleted rows, a page has. */
@@ -85,13 +77,6 @@ const pageSize = 100
 
 /** The deleted rows of a page are shown whole to no more than this. */
 const deletedPageSize = 50
-
-const given = (query: URLSearchParams, name: string): string | undefined => {
-  const text = query.get(name)
-  return text === null || text === "" ? undefined : text
-}
-
-const queryOf = (url: string) => new URLSearchParams(url.split("?").slice(1).join("?"))
 
 /** The pages of what happened to an account's rows, and the form that takes a write back. */
 export const ActivityRoutes = Layer.effectDiscard(
@@ -119,42 +104,37 @@ export const ActivityRoutes = Layer.effectDiscard(
       return accountResponse(page, problem === undefined ? 200 : 409)
     })
 
-    yield* console.page("/activity", (person, { url }) => show(person, queryOf(url)))
+    yield* console.page("/activity", function* (person, query) {
+      return yield* show(person, query)
+    })
 
-    yield* console.form(
-      "/activity/_undo",
-      Effect.fnUntraced(function* (person, fields) {
-        const change = Number(/^\d{1,15}$/.exec(fields.get("change") ?? "")?.[0] ?? 0)
-        const undone = yield* Effect.result(writes.undo(person.actor, {}, change))
-        if (Result.isSuccess(undone)) return seeOther("/activity?undone=1")
-        const { failure } = undone
-        if (failure.status === 503) return yield* failure
-        return yield* show(person, new URLSearchParams(), `Nothing was undone. ${failure.detail ?? ""}`.trim())
-      })
-    )
+    yield* console.form("/activity/_undo", function* (person, fields) {
+      const change = Number(/^\d{1,15}$/.exec(fields.get("change") ?? "")?.[0] ?? 0)
+      const undone = yield* Effect.result(writes.undo(person.actor, {}, change))
+      if (Result.isSuccess(undone)) return seeOther("/activity?undone=1")
+      const { failure } = undone
+      if (failure.status === 503) return yield* failure
+      return yield* show(person, new URLSearchParams(), `Nothing was undone. ${failure.detail ?? ""}`.trim())
+    })
 
-    yield* console.page(
-      "/activity/deleted",
-      Effect.fnUntraced(function* ({ actor, proof }, { url }) {
-        const query = queryOf(url)
-        const names = yield* tables.names(actor)
-        const table = given(query, "table") ?? names[0]
-        const after = Option.getOrUndefined(deletedPlaceOf(query.get("cursor") ?? ""))
-        const found =
-          table === undefined
-            ? { versions: [], hasMore: false }
-            : yield* Effect.scoped(versions.readDeleted(actor, table, { limit: deletedPageSize, after }))
-        const last = found.versions.at(-1)
-        return accountResponse(
-          deletedPage({
-            tables: names,
-            table,
-            rows: found.versions,
-            next: found.hasMore && last !== undefined ? cursorAfterDeleted(last) : undefined,
-            proof
-          })
-        )
-      })
-    )
+    yield* console.page("/activity/deleted", function* ({ actor, proof }, query) {
+      const names = yield* tables.names(actor)
+      const table = given(query, "table") ?? names[0]
+      const after = Option.getOrUndefined(deletedPlaceOf(query.get("cursor") ?? ""))
+      const found =
+        table === undefined
+          ? { versions: [], hasMore: false }
+          : yield* Effect.scoped(versions.readDeleted(actor, table, { limit: deletedPageSize, after }))
+      const last = found.versions.at(-1)
+      return accountResponse(
+        deletedPage({
+          tables: names,
+          table,
+          rows: found.versions,
+          next: found.hasMore && last !== undefined ? cursorAfterDeleted(last) : undefined,
+          proof
+        })
+      )
+    })
   })
 )

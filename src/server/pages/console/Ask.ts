@@ -4,6 +4,7 @@ import { members, type Member } from "../../../domain/json/Members.ts"
 import { scan } from "../../../domain/json/ParseEnvelope.ts"
 import { parseMatching, parseSort, type Filter, type Sort } from "../../../domain/Query.ts"
 import { objectOf } from "../../../domain/RowMerge.ts"
+import { given } from "../PrivatePage.ts"
 
 /** Which rows a grid shows, as its address says: with the parameters of `GET /v1/{table}`. */
 export interface Ask {
@@ -14,16 +15,12 @@ export interface Ask {
   readonly cursor: string | undefined
 }
 
-const given = (query: URLSearchParams, name: string): string | undefined => {
-  const text = query.get(name)
-  return text === null || text.trim() === "" ? undefined : text
-}
-
-export const askOf = (url: string): { readonly ask: Ask; readonly query: URLSearchParams } => {
-  const query = new URLSearchParams(url.split("?").slice(1).join("?"))
-  const [filter, search] = [given(query, "filter"), given(query, "search")]
-  return { query, ask: { filter, search, sort: given(query, "sort"), cursor: given(query, "cursor") } }
-}
+export const askOf = (query: URLSearchParams): Ask => ({
+  filter: given(query, "filter"),
+  search: given(query, "search"),
+  sort: given(query, "sort"),
+  cursor: given(query, "cursor")
+})
 
 /** What an address asks for, or why it asks for nothing, in words. */
 export const readAsk = ({
@@ -115,13 +112,3 @@ export const withComparison = (
 /** The filter without a comparison; undefined where none is left. */
 export const withoutComparison = (filter: string | undefined, { field, operator }: Comparison): string | undefined =>
   filterOf(comparisonsOf(filter).filter((one) => one.field !== field || one.operator !== operator))
-
-/** The query string of an address, with its question mark; empty where nothing is asked. */
-export const askQuery = (ask: Partial<Ask>): string => {
-  const query = new URLSearchParams()
-  for (const name of ["filter", "search", "sort", "cursor"] as const) {
-    const value = ask[name]
-    if (value !== undefined) query.set(name, value)
-  }
-  return query.size === 0 ? "" : `?${query}`
-}

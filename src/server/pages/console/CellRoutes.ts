@@ -26,7 +26,7 @@ export const CellRoutes = Layer.effectDiscard(
 
     yield* console.form(
       "/tables/:table/:id/_cell",
-      Effect.fnUntraced(function* ({ actor }, fields) {
+      function* ({ actor }, fields) {
         const { id, table } = yield* placeOf
         const name = fields.get("field") ?? ""
         const kind = kindIn(fields.get("type") ?? "text")
@@ -54,7 +54,7 @@ export const CellRoutes = Layer.effectDiscard(
           updated_at: timeText(writtenRow(saved.success.body).updatedAt),
           change: saved.success.change ?? null
         })
-      }),
+      },
       { bytes: rowFormBytes(limits) }
     )
   })

@@ -1,5 +1,5 @@
 import { Effect, Option, type Scope } from "effect"
-import type { HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Actor } from "../../../domain/Actor.ts"
 import { currentSession } from "../../accounts/browser/Cookies.ts"
 import {
@@ -17,11 +17,15 @@ import { readForm, readUpload } from "../../doors/Bodies.ts"
 import { html } from "../../doors/Html.ts"
 import type { Problem, Renderer } from "../../doors/RenderProblem.ts"
 import { route } from "../../doors/Routes.ts"
-import { refusalPage, RefusalPage, seeOther, signInPath } from "../PrivatePage.ts"
+import { queryOf, refusalPage, RefusalPage, seeOther, signInPath } from "../PrivatePage.ts"
 import { accountMessage, accountResponse } from "./Frame.ts"
 
-type Request = HttpServerRequest.HttpServerRequest
-type Response = HttpServerResponse.HttpServerResponse
+/** The steps of showing a page or carrying out a form. */
+type Handling = Generator<
+  Effect.Effect<unknown, Failure, HttpRouter.RouteContext | HttpServerRequest.HttpServerRequest | Scope.Scope>,
+  HttpServerResponse.HttpServerResponse,
+  unknown
+>
 
 /** Who is signed in at a browser. */
 export interface Person extends FoundSession {
@@ -31,7 +35,7 @@ export interface Person extends FoundSession {
 }
 
 /** What a page or form of the account can fail with: what has a page of its own, and all that has words for people. */
-export type Failure = RefusalPage | Problem
+type Failure = RefusalPage | Problem
 
 /** What the proof in the forms is for. */
 const purpose = "console"
@@ -102,7 +106,7 @@ export const makeConsole = Effect.gen(function* () {
   const context = yield* Effect.context<Sessions | Settings>()
   const { limits } = settings
 
-  const signedIn = (request: Request) =>
+  const signedIn = (request: HttpServerRequest.HttpServerRequest) =>
     Effect.map(Effect.provideContext(currentSession(request), context), (session) =>
       Option.map(session, (found): Person => ({
         ...found,
@@ -112,69 +116,56 @@ export const makeConsole = Effect.gen(function* () {
     )
 
   /** A page or file at an address. */
-  const page = <R>(
+  const page = (
     path: `/${string}`,
-    show: (person: Person, request: Request) => Effect.Effect<Response, Failure, R>,
+    show: (person: Person, query: URLSearchParams) => Handling,
     { isStreamed = false }: { readonly isStreamed?: boolean } = {}
-  ) => {
-    const answer = Effect.fnUntraced(function* (request: Request) {
-      const person = yield* signedIn(request)
-      if (Option.isNone(person)) return seeOther(signInPath(request.url))
-      yield* limit.spend(person.value.accountId, "read")
-      return yield* show(person.value, request)
-    })
-    return route({
+  ) =>
+    route({
       method: "GET",
       path,
       isPersonal: true,
       isStreamed,
       render: renderFailure,
       *handle(request) {
-        return yield* answer(request)
+        const person = yield* signedIn(request)
+        if (Option.isNone(person)) return seeOther(signInPath(request.url))
+        yield* limit.spend(person.value.accountId, "read")
+        return yield* show(person.value, queryOf(request))
       }
     })
+
+  const accepting =
+    <Fields extends URLSearchParams | FormData>(
+      read: (...given: Parameters<typeof readForm>) => Effect.Effect<Fields, Problem, Scope.Scope>
+    ) =>
+    (
+      path: `/${string}`,
+      act: (person: Person, fields: Fields) => Handling,
+      { bytes = limits.authRequestBytes }: { readonly bytes?: number } = {}
+    ) =>
+      route({
+        method: "POST",
+        path,
+        render: renderFailure,
+        *handle(request) {
+          if (!isOwnPage(request, settings.baseUrl)) return yield* foreignForm()
+          const person = yield* signedIn(request)
+          if (Option.isNone(person)) return yield* signedOutForm()
+          const { accountId, token } = person.value
+          yield* limit.spend(accountId, "write")
+          const fields = yield* read(request, bytes, { sender: { accountId, id: "person" }, capacity })
+          const proof = fields.get("proof")
+          if (!isFormProof(token, purpose, typeof proof === "string" ? proof : null)) return yield* foreignForm()
+          return yield* act(person.value, fields)
+        }
+      })
+
+  return {
+    page,
+    /** What a form that is sent to an address does. Its fields take at most so many bytes. */
+    form: accepting(readForm),
+    /** What a form does that can hold a file. */
+    upload: accepting(readUpload)
   }
-
-  const accepting = <Fields extends URLSearchParams | FormData, R>(
-    path: `/${string}`,
-    read: (...given: Parameters<typeof readForm>) => Effect.Effect<Fields, Problem, Scope.Scope>,
-    act: (person: Person, fields: Fields, request: Request) => Effect.Effect<Response, Failure, R>,
-    bytes: number
-  ) => {
-    const answer = Effect.fnUntraced(function* (request: Request) {
-      if (!isOwnPage(request, settings.baseUrl)) return yield* foreignForm()
-      const person = yield* signedIn(request)
-      if (Option.isNone(person)) return yield* signedOutForm()
-      const { accountId, token } = person.value
-      yield* limit.spend(accountId, "write")
-      const fields = yield* read(request, bytes, { sender: { accountId, id: "person" }, capacity })
-      const proof = fields.get("proof")
-      if (!isFormProof(token, purpose, typeof proof === "string" ? proof : null)) return yield* foreignForm()
-      return yield* act(person.value, fields, request)
-    })
-    return route({
-      method: "POST",
-      path,
-      render: renderFailure,
-      *handle(request) {
-        return yield* answer(request)
-      }
-    })
-  }
-
-  /** What a form that is sent to an address does. Its fields take at most so many bytes. */
-  const form = <R>(
-    path: `/${string}`,
-    act: (person: Person, fields: URLSearchParams, request: Request) => Effect.Effect<Response, Failure, R>,
-    { bytes = limits.authRequestBytes }: { readonly bytes?: number } = {}
-  ) => accepting(path, readForm, act, bytes)
-
-  /** What a form does that can hold a file. */
-  const upload = <R>(
-    path: `/${string}`,
-    act: (person: Person, fields: FormData, request: Request) => Effect.Effect<Response, Failure, R>,
-    { bytes }: { readonly bytes: number }
-  ) => accepting(path, readUpload, act, bytes)
-
-  return { page, form, upload }
 })

@@ -65,26 +65,27 @@ export const authorOf = (changedBy: JsonText, owner?: string): Html =>
 export type Section = "/tables" | "/activity" | "/apps" | "/keys" | "/account"
 
 /** A page of the account, with the header of somebody who is signed in. */
-export const accountPage = (input: {
-  readonly title: string
-  /** The page of the header that it belongs to. */
-  readonly current?: Section
-  readonly main: HtmlValue
-  /** How much of the window it takes: text little, forms more, and data all of it. */
-  readonly width?: "narrow" | "wide" | "full"
-  readonly styles?: ReadonlyArray<string>
-  readonly scripts?: ReadonlyArray<string>
-  /** Of a page with an editor, whose styles its script makes. */
-  readonly nonce?: string
-}): Html => {
-  const { current, main, nonce, scripts = [], styles = [], title, width = "narrow" } = input
+export const accountPage = (
+  title: string,
+  options: {
+    /** The page of the header that it belongs to. */
+    readonly current?: Section
+    /** How much of the window it takes: text little, forms more, and data all of it. */
+    readonly width?: "narrow" | "wide" | "full"
+    readonly styles?: ReadonlyArray<string>
+    readonly scripts?: ReadonlyArray<string>
+    /** Of a page with an editor, whose styles its script makes. */
+    readonly nonce?: string
+  },
+  main: Html
+): Html => {
+  const { scripts = [], styles = [], width = "narrow", ...others } = options
   return page({
+    ...others,
     title,
     robots: "noindex",
     isSignedIn: true,
-    ...(current === undefined ? {} : { current }),
-    ...(nonce === undefined ? {} : { nonce }),
-    styles: ["account.css", ...styles],
+    styles: ["account.css", ...(width === "narrow" ? [] : ["console.css"]), ...styles],
     scripts: ["console.js", ...scripts],
     main: html`<main class="${width === "full" ? "wide full" : width}">${main}</main>`
   })
@@ -92,7 +93,7 @@ export const accountPage = (input: {
 
 /** A page of the account that says one thing and what to do about it. */
 export const accountMessage = (title: string, body: Html): Html =>
-  accountPage({ title, main: html`<h1>${title}</h1>\n${body}` })
+  accountPage(title, {}, html`<h1>${title}</h1>\n${body}`)
 
 /**
  * The response with a page of the account. Unlike other private pages, it tells this service where its forms were sent from:
@@ -119,13 +120,13 @@ export const fault = (text: Html | string | undefined, id?: string): Html | fals
  * A button that asks before it acts, without scripts too: it opens the question, and the form within has the button that
  * acts.
  */
-export const question = (input: {
-  readonly button: HtmlValue
-  readonly text: HtmlValue
-  readonly form: Html
-}): Html => html`<details class="question"><summary class="button">${input.button}</summary>
-<div class="card"><p>${input.text}</p>
-${input.form}</div></details>`
+export const question = (
+  button: HtmlValue,
+  text: HtmlValue,
+  form: Html
+): Html => html`<details class="question"><summary class="button">${button}</summary>
+<div class="card"><p>${text}</p>
+${form}</div></details>`
 
 /** What every form holds to show that one of the account's own pages made it for this session. */
 export const proofField = (proof: string): Html => html`<input type="hidden" name="proof" value="${proof}">`
@@ -150,9 +151,6 @@ export const freshSignInPage = (email: string, back: Section, why: string): Html
 
 const kinds = ["changed", "deleted", "imported"] as const
 
-/** What an address says of the write that led to it, if that changed anything. */
-export const changeQuery = (change: number | undefined): string => (change === undefined ? "" : `&change=${change}`)
-
 /** A button that takes back the write of an address. */
 export const undoOf = (query: URLSearchParams, proof: string): Html | undefined => {
   const change = /^\d{1,15}$/.exec(query.get("change") ?? "")?.[0]
@@ -160,11 +158,7 @@ export const undoOf = (query: URLSearchParams, proof: string): Html | undefined 
   return html`<form class="inline" method="post" action="/activity/_undo">${proofField(proof)}<input type="hidden" name="change" value="${change}"><button type="submit">Undo</button></form>`
 }
 
-/** How many rows a form changed, and by which write, as the address of the page says on which it ends. */
-export const doneQuery = (kind: (typeof kinds)[number], count: number, change: number | undefined): string =>
-  `?${kind}=${count}${changeQuery(change)}`
-
-/** Says what {@link doneQuery} says, with a button that takes the write back. */
+/** How many rows a form changed, as the address says on which it ends, with a button that takes its `change` back. */
 export const doneNotice = (query: URLSearchParams, proof: string): Html | undefined => {
   const kind = kinds.find((one) => /^\d{1,6}$/.test(query.get(one) ?? ""))
   if (kind === undefined) return undefined

@@ -1,10 +1,12 @@
 import { shorten } from "../../../domain/json/JsonIssue.ts"
 import { parseSort } from "../../../domain/Query.ts"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
-import { comparisons, comparisonsOf, withoutComparison, type Ask, askQuery } from "./Ask.ts"
+import { comparisons, comparisonsOf, withoutComparison, type Ask } from "./Ask.ts"
 import { lineOf, cell, nameCell, systemCells, type Cells } from "./Cells.ts"
 import { numberText, plural } from "../../../domain/Amounts.ts"
 import { accountPage, fault, notice, proofField } from "./Frame.ts"
+import { kindOptions } from "./RowForm.ts"
+import { addressOf } from "../PrivatePage.ts"
 import { copyAs, shareForm } from "./Sharing.ts"
 
 /** The fields that the service sets, with what their columns are called. They come last. */
@@ -129,15 +131,12 @@ export const gridPage = (input: {
   const { ask, cells, count, nextCursor, note, problem, proof, result, table } = input
   const path = `/tables/${table}`
   const { columns, rows } = cells
-  const address = (changed: Partial<Ask>) => path + askQuery({ ...ask, cursor: undefined, ...changed })
+  const address = (changed: Partial<Ask>) => addressOf(path, { ...ask, cursor: undefined, ...changed })
   const isFiltered = ask.filter !== undefined || ask.search !== undefined
-  return accountPage({
-    title: table,
-    current: "/tables",
-    width: "full",
-    styles: ["console.css", "grid.css"],
-    scripts: ["grid.js"],
-    main: html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a></p>
+  return accountPage(
+    table,
+    { current: "/tables", width: "full", styles: ["grid.css"], scripts: ["grid.js"] },
+    html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a></p>
 <h1>${table}</h1>
 <p class="muted">${plural(count, "row")}${isFiltered && (count === 1 ? " matches" : " match")}${cells.hidden > 0 && html` · ${plural(cells.hidden, "more field")} on the rows’ own pages`}</p></div>
 <div class="console-actions"><a class="button primary" href="${path}/_add">Add a row</a><a class="button" href="/tables/_import?table=${table}">Import</a>
@@ -158,7 +157,7 @@ ${rows.map((row) => rowOf(path, columns, row))}</tbody></table></div>
 </form>`
 }
 <nav class="pages" aria-label="Pages"><ul>${ask.cursor !== undefined && html`<li><a href="${address({})}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${address({ cursor: nextCursor })}" rel="next">Next ${numberText(100)} rows</a></li>`}</ul>${note !== undefined && html`<p class="muted small">${note}</p>`}</nav>`
-  })
+  )
 }
 
 /** Asks before rows that were selected are deleted, or what to set in them. */
@@ -175,18 +174,10 @@ export const selectionPage = (input: {
   const rows = plural(ids.length, "row")
   const path = `/tables/${table}`
   const title = action === "delete" ? `Delete ${rows}?` : `Set a field of ${rows}`
-  const type = fields.get("type") ?? "text"
-  const types = [
-    ["text", "Text"],
-    ["number", "Number"],
-    ["boolean", "True or false"],
-    ["null", "Null"],
-    ["json", "JSON"]
-  ] as const
-  return accountPage({
+  return accountPage(
     title,
-    current: "/tables",
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">${table}</a></p>
+    { current: "/tables" },
+    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">${table}</a></p>
 <h1>${title}</h1>
 ${action === "delete" && html`<p class="lead">They disappear from <strong>${table}</strong>. Until their versions expire, each can be brought back.</p>`}
 ${fault(problem)}
@@ -196,10 +187,10 @@ ${ids.map((id) => html`<input type="hidden" name="id" value="${id}">`)}
 ${
   action === "set" &&
   html`<div class="form-field"><label for="set-field">Field</label><input id="set-field" name="field" value="${fields.get("field") ?? ""}" required autocomplete="off" autocapitalize="none" spellcheck="false"></div>
-<div class="form-field"><label for="set-type">Type</label><select id="set-type" name="type">${types.map(([value, label]) => html`<option value="${value}"${value === type && " selected"}>${label}</option>`)}</select></div>
+<div class="form-field"><label for="set-type">Type</label><select id="set-type" name="type">${kindOptions(fields.get("type") ?? "text")}</select></div>
 <div class="form-field"><label for="set-value">Value</label><textarea id="set-value" name="value" rows="2">\n${fields.get("value") ?? ""}</textarea></div>`
 }
 <div class="actions"><button class="${action === "delete" ? "danger" : "primary"}" type="submit" name="do" value="${action}-now">${action === "delete" ? "Delete" : "Change"} ${rows}</button><a class="button" href="${path}">Cancel</a></div>
 </form>`
-  })
+  )
 }

@@ -17,12 +17,12 @@ import { readCursor, Rows } from "../../tables/Rows.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { makeExportAnswer } from "../../tables/TablesHttp.ts"
 import { Writes, type BatchOperation } from "../../tables/Writes.ts"
-import { seeOther } from "../PrivatePage.ts"
-import { askOf, askQuery, readAsk, withComparison } from "./Ask.ts"
+import { addressOf, seeOther } from "../PrivatePage.ts"
+import { askOf, readAsk, withComparison } from "./Ask.ts"
 import { cellsOf } from "./Cells.ts"
 import { makeConsole } from "./Console.ts"
 import { csvOf } from "./Sharing.ts"
-import { doneNotice, doneQuery, accountResponse } from "./Frame.ts"
+import { doneNotice, accountResponse } from "./Frame.ts"
 import { gridPage, selectionPage } from "./GridPage.ts"
 import { kindIn, valueOf } from "./RowForm.ts"
 
@@ -58,60 +58,56 @@ export const GridRoutes = Layer.effectDiscard(
 
     const isListed = (actor: Actor, table: string) => Effect.map(tables.names(actor), (names) => names.includes(table))
 
-    yield* console.page(
-      "/tables/:table",
-      Effect.fnUntraced(function* ({ actor, proof }, { url }) {
-        const table = yield* tableOf
-        const { ask, query } = askOf(url)
-        const path = `/tables/${table}`
-        const field = query.get("field")
-        if (field !== null && field !== "") {
-          const comparison = { field, operator: query.get("operator") ?? "eq", typed: query.get("value") ?? "" }
-          return seeOther(
-            path + askQuery({ ...ask, filter: withComparison(ask.filter, comparison), cursor: undefined })
-          )
-        }
-        const read = readAsk(ask)
-        const asked = Result.getOrElse(read, () => ({ filter: undefined, sort: undefined }))
-        const bound = { table, filter: ask.filter, search: ask.search, sort: ask.sort }
-        const after = Result.isFailure(read) ? undefined : yield* readCursor(ask.cursor, bound)
-        const shown = Effect.gen(function* () {
-          const found = yield* rows.select(actor, table, { ...asked, limit: defaultQueryLimit, after })
-          const cells = yield* inTurns(cellsOf(found.rows))
-          const nextCursor = found.hasMore ? cursorAfter(bound, found.rows, after) : undefined
-          return {
-            cells,
-            nextCursor,
-            note: found.hasMore && nextCursor === undefined ? noCursor : undefined,
-            count: yield* rows.matched(actor, table, asked.filter)
-          }
-        })
-        const { cells, count, nextCursor, note } = yield* Effect.scoped(shown)
-        if (count === 0 && asked.filter === undefined && !(yield* isListed(actor, table))) {
-          return yield* noSuchTable(table)
-        }
-        const page = gridPage({
-          table,
-          ask,
+    yield* console.page("/tables/:table", function* ({ actor, proof }, query) {
+      const table = yield* tableOf
+      const ask = askOf(query)
+      const path = `/tables/${table}`
+      const field = query.get("field")
+      if (field !== null && field !== "") {
+        const comparison = { field, operator: query.get("operator") ?? "eq", typed: query.get("value") ?? "" }
+        const filter = withComparison(ask.filter, comparison)
+        return seeOther(addressOf(path, { ...ask, filter, cursor: undefined }))
+      }
+      const read = readAsk(ask)
+      const asked = Result.getOrElse(read, () => ({ filter: undefined, sort: undefined }))
+      const bound = { table, filter: ask.filter, search: ask.search, sort: ask.sort }
+      const after = Result.isFailure(read) ? undefined : yield* readCursor(ask.cursor, bound)
+      const shown = Effect.gen(function* () {
+        const found = yield* rows.select(actor, table, { ...asked, limit: defaultQueryLimit, after })
+        const cells = yield* inTurns(cellsOf(found.rows))
+        const nextCursor = found.hasMore ? cursorAfter(bound, found.rows, after) : undefined
+        return {
           cells,
-          count,
           nextCursor,
-          note,
-          proof,
-          baseUrl,
-          result: query.has("none") ? "Select rows first." : doneNotice(query, proof),
-          problem: Result.isFailure(read) ? read.failure : undefined
-        })
-        return accountResponse(page)
+          note: found.hasMore && nextCursor === undefined ? noCursor : undefined,
+          count: yield* rows.matched(actor, table, asked.filter)
+        }
       })
-    )
+      const { cells, count, nextCursor, note } = yield* Effect.scoped(shown)
+      if (count === 0 && asked.filter === undefined && !(yield* isListed(actor, table))) {
+        return yield* noSuchTable(table)
+      }
+      const page = gridPage({
+        table,
+        ask,
+        cells,
+        count,
+        nextCursor,
+        note,
+        proof,
+        baseUrl,
+        result: query.has("none") ? "Select rows first." : doneNotice(query, proof),
+        problem: Result.isFailure(read) ? read.failure : undefined
+      })
+      return accountResponse(page)
+    })
 
     yield* console.page(
       "/tables/:table/_export",
-      Effect.fnUntraced(function* ({ actor }, { url }) {
+      function* ({ actor }, query) {
         const table = yield* tableOf
         if (!(yield* isListed(actor, table))) return yield* noSuchTable(table)
-        if (askOf(url).query.get("format") !== "csv") {
+        if (query.get("format") !== "csv") {
           const only: Actor = { ...actor, access: { ...actor.access, tables: [table] } }
           return HttpServerResponse.setHeader(
             yield* exportAnswer(only),
@@ -131,7 +127,7 @@ export const GridRoutes = Layer.effectDiscard(
           contentType: "text/csv; charset=utf-8",
           headers: { "content-disposition": attachment(`${table}.csv`) }
         })
-      }),
+      },
       { isStreamed: true }
     )
 
@@ -155,44 +151,38 @@ export const GridRoutes = Layer.effectDiscard(
       return { done, change }
     })
 
-    yield* console.form(
-      "/tables/:table/_selected",
-      Effect.fnUntraced(function* ({ actor, proof }, fields) {
-        const table = yield* tableOf
-        const path = `/tables/${table}`
-        const ids = idsOf(fields)
-        if (ids.length === 0) return seeOther(`${path}?none=1`)
-        const action = fields.get("do")
-        const isSet = action === "set" || action === "set-now"
-        const ask = (problem?: string, status = problem === undefined ? 200 : 400) =>
-          accountResponse(
-            selectionPage({ table, ids, action: isSet ? "set" : "delete", proof, fields, problem }),
-            status
-          )
-        const carryOut = Effect.fnUntraced(function* (
-          kind: "changed" | "deleted",
-          operationOn: (filter: JsonText) => BatchOperation
-        ) {
-          const operations = ids.map((id) => operationOn(JsonText.trusted(`{"id":"${id}"}`)))
-          const { change, done, failure } = yield* inBatches(actor, table, operations)
-          if (failure === undefined) return seeOther(path + doneQuery(kind, done, change))
-          if (done === 0 && (failure.status === 503 || failure.status === 429)) return yield* failure
-          const before = done === 0 ? "Nothing was changed." : `Only ${plural(done, "row")} ${kind}.`
-          return ask(`${before} ${failure.detail ?? ""}`.trim(), failure.status)
-        })
-        if (action === "delete-now") return yield* carryOut("deleted", (filter) => ({ action: "delete", filter }))
-        if (action !== "set-now") return ask()
-        const name = fields.get("field") ?? ""
-        const kind = kindIn(fields.get("type") ?? "text")
-        if (kind === undefined) return ask("Choose one of the types.")
-        const value = valueOf(kind, fields.get("value") ?? "")
-        if (name === "") return ask("Name the field.")
-        if (Result.isFailure(value)) return ask(value.failure)
-        const patch = objectOf([{ rawName: print(name), value: value.success }])
-        // A row that was deleted in the meantime keeps the others from nothing.
-        const update = { action: "update_where", patch, allowMultiple: true } as const
-        return yield* carryOut("changed", (filter) => ({ ...update, filter }))
+    yield* console.form("/tables/:table/_selected", function* ({ actor, proof }, fields) {
+      const table = yield* tableOf
+      const path = `/tables/${table}`
+      const ids = idsOf(fields)
+      if (ids.length === 0) return seeOther(`${path}?none=1`)
+      const action = fields.get("do")
+      const isSet = action === "set" || action === "set-now"
+      const ask = (problem?: string, status = problem === undefined ? 200 : 400) =>
+        accountResponse(selectionPage({ table, ids, action: isSet ? "set" : "delete", proof, fields, problem }), status)
+      const carryOut = Effect.fnUntraced(function* (
+        kind: "changed" | "deleted",
+        operationOn: (filter: JsonText) => BatchOperation
+      ) {
+        const operations = ids.map((id) => operationOn(JsonText.trusted(`{"id":"${id}"}`)))
+        const { change, done, failure } = yield* inBatches(actor, table, operations)
+        if (failure === undefined) return seeOther(addressOf(path, { [kind]: done, change }))
+        if (done === 0 && (failure.status === 503 || failure.status === 429)) return yield* failure
+        const before = done === 0 ? "Nothing was changed." : `Only ${plural(done, "row")} ${kind}.`
+        return ask(`${before} ${failure.detail ?? ""}`.trim(), failure.status)
       })
-    )
+      if (action === "delete-now") return yield* carryOut("deleted", (filter) => ({ action: "delete", filter }))
+      if (action !== "set-now") return ask()
+      const name = fields.get("field") ?? ""
+      const kind = kindIn(fields.get("type") ?? "text")
+      if (kind === undefined) return ask("Choose one of the types.")
+      const value = valueOf(kind, fields.get("value") ?? "")
+      if (name === "") return ask("Name the field.")
+      if (Result.isFailure(value)) return ask(value.failure)
+      const patch = objectOf([{ rawName: print(name), value: value.success }])
+      // A row that was deleted in the meantime keeps the others from nothing.
+      const update = { action: "update_where", patch, allowMultiple: true } as const
+      return yield* carryOut("changed", (filter) => ({ ...update, filter }))
+    })
   })
 )

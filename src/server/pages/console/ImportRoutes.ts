@@ -2,17 +2,7 @@ import { numberText, plural } from "../../../domain/Amounts.ts"
 import { type RowFile, importable, readRowFile, readRowLines } from "../../../domain/files/RowFile.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { cell, type Cells, cellsOf } from "./Cells.ts"
-import {
-  accountPage,
-  fault,
-  proofField,
-  onceField,
-  bytesText,
-  doneQuery,
-  accountResponse,
-  keyOf,
-  sentBefore
-} from "./Frame.ts"
+import { accountPage, fault, proofField, onceField, bytesText, accountResponse, keyOf, sentBefore } from "./Frame.ts"
 import { Clock, Effect, Layer, Result } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
@@ -23,7 +13,7 @@ import { inTurns } from "../../../domain/Turns.ts"
 import { Settings } from "../../config/Settings.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { Writes } from "../../tables/Writes.ts"
-import { seeOther } from "../PrivatePage.ts"
+import { addressOf, seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
 
 const path = "/tables/_import"
@@ -39,12 +29,10 @@ export const importPage = (input: {
   readonly problem?: string | undefined
 }): Html => {
   const { isAllText, most, problem, proof, table, text } = input
-  return accountPage({
-    title: "Import rows",
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css"],
-    main: html`<p class="crumbs"><a href="/tables">Tables</a></p>
+  return accountPage(
+    "Import rows",
+    { current: "/tables", width: "wide" },
+    html`<p class="crumbs"><a href="/tables">Tables</a></p>
 <h1>Import rows</h1>
 <p class="muted">From JSON, NDJSON or CSV. The next page shows what the file holds; nothing is stored before you agree.</p>
 ${fault(problem, "import-fault")}
@@ -56,7 +44,7 @@ ${proofField(proof)}
 <div class="form-field"><label class="choice-line"><input type="checkbox" name="as_text" value="1"${isAllText === true && " checked"}> Keep every cell of a CSV as text</label></div>
 <div class="actions"><button class="primary" type="submit">Show what it holds</button><a class="button" href="/tables">Cancel</a></div>
 </form>`
-  })
+  )
 }
 
 /** What a table gets from a file: all of its rows are counted, and the first shown. */
@@ -87,12 +75,10 @@ export const importPreviewPage = (input: {
 }): Html => {
   const { format, lines, proof, renamed, tables } = input
   const count = tables.reduce((sum, table) => sum + table.rows, 0)
-  return accountPage({
-    title: "Import rows",
-    current: "/tables",
-    width: "full",
-    styles: ["console.css", "grid.css"],
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">Import</a></p>
+  return accountPage(
+    "Import rows",
+    { current: "/tables", width: "full", styles: ["grid.css"] },
+    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">Import</a></p>
 <h1>Import ${plural(count, "row")}?</h1>
 <p class="muted">Read as ${format}. Nothing is stored yet.</p>
 ${renamed.length > 0 && html`<p class="note">The service sets id, created_at and updated_at itself. The file’s own values are stored as ${renamed.join(", ")}.</p>`}
@@ -101,7 +87,7 @@ ${proofField(proof)}${onceField()}<textarea name="rows" hidden>\n${lines}</texta
 <div class="actions"><button class="primary" type="submit">Import ${plural(count, "row")}</button><a class="button" href="${path}">Choose another file</a></div>
 </form>
 ${tables.map(first)}`
-  })
+  )
 }
 
 /** A preview shows so many rows of a table. */
@@ -176,9 +162,8 @@ export const ImportRoutes = Layer.effectDiscard(
       return { made, renamed: [...renamed] }
     })
 
-    yield* console.page("/tables/_import", ({ proof }, { url }) => {
-      const table = new URLSearchParams(url.split("?")[1]).get("table") ?? ""
-      return Effect.succeed(accountResponse(importPage({ proof, table, most })))
+    yield* console.page("/tables/_import", function* ({ proof }, query) {
+      return accountResponse(importPage({ proof, table: query.get("table") ?? "", most }))
     })
 
     const preview = Effect.fnUntraced(function* ({ actor, proof }: Person, fields: FormData) {
@@ -240,15 +225,15 @@ export const ImportRoutes = Layer.effectDiscard(
         if (failure._tag === "IdempotencyKeyReused") return again(sentBefore)
         return failure.status === 503 ? yield* failure : again(`Nothing was imported. ${failure.detail ?? ""}`.trim())
       }
-      const done = doneQuery("imported", count, imported.success.change)
-      return seeOther((first !== undefined && others.length === 0 ? `/tables/${first}` : "/tables") + done)
+      const path = first !== undefined && others.length === 0 ? `/tables/${first}` : "/tables"
+      return seeOther(addressOf(path, { imported: count, change: imported.success.change }))
     })
 
     yield* console.upload(
       "/tables/_import",
-      (person, fields) => {
+      function* (person, fields) {
         const lines = fields.get("rows")
-        return typeof lines === "string" ? store(person, fields, lines) : preview(person, fields)
+        return yield* typeof lines === "string" ? store(person, fields, lines) : preview(person, fields)
       },
       { bytes: limits.requestBytes }
     )

@@ -29,12 +29,10 @@ export const newRowPage = (input: {
 }): Html => {
   const { asJson, problem, proof, suggested, table, typed, typedJson } = input
   const path = `/tables/${table}/_add`
-  return accountPage({
-    title: `Add a row to ${table}`,
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css", "row.css"],
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
+  return accountPage(
+    `Add a row to ${table}`,
+    { current: "/tables", width: "wide", styles: ["row.css"] },
+    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
 <h1>Add a row to ${table}</h1>
 <nav class="row-tabs" aria-label="Ways to write the row"><ul><li><a href="${path}"${!asJson && html` aria-current="page"`}>Fields</a></li><li><a href="${path}?view=json"${asJson && html` aria-current="page"`}>JSON</a></li></ul></nav>
 ${fault(problem)}
@@ -48,7 +46,7 @@ ${suggested.map(([name]) => html`<input type="hidden" name="suggested" value="${
 }
 <div class="actions save-bar"><button class="primary" type="submit">Add the row</button><a class="button" href="/tables/${table}">Cancel</a></div>
 </form>`
-  })
+  )
 }
 
 /** The id of the row that was added. */
@@ -62,32 +60,29 @@ export const NewRowRoutes = Layer.effectDiscard(
     const { limits } = yield* Settings
     const console = yield* makeConsole
 
-    yield* console.page(
-      "/tables/:table/_add",
-      Effect.fnUntraced(function* ({ actor, proof }, { url }) {
-        const table = yield* tableOf
-        const asJson = new URLSearchParams(url.split("?")[1]).get("view") === "json"
-        const sample = Effect.gen(function* () {
-          const found = yield* rows.select(actor, table, {
-            filter: undefined,
-            sort: undefined,
-            limit: defaultQueryLimit
-          })
-          return yield* inTurns(cellsOf(found.rows))
+    yield* console.page("/tables/:table/_add", function* ({ actor, proof }, query) {
+      const table = yield* tableOf
+      const asJson = query.get("view") === "json"
+      const sample = Effect.gen(function* () {
+        const found = yield* rows.select(actor, table, {
+          filter: undefined,
+          sort: undefined,
+          limit: defaultQueryLimit
         })
-        const { columns, rows: others } = yield* Effect.scoped(sample)
-        const suggested = columns.map((name) => {
-          // Of a field that is null so far, nobody knows what it will be; and what is left blank is left out.
-          const value = others.map(({ values }) => values.get(name)).find((one) => one !== undefined && one !== "null")
-          return [name, kindOf(value ?? '""')] as const
-        })
-        return accountResponse(newRowPage({ table, proof, suggested, asJson }))
+        return yield* inTurns(cellsOf(found.rows))
       })
-    )
+      const { columns, rows: others } = yield* Effect.scoped(sample)
+      const suggested = columns.map((name) => {
+        // Of a field that is null so far, nobody knows what it will be; and what is left blank is left out.
+        const value = others.map(({ values }) => values.get(name)).find((one) => one !== undefined && one !== "null")
+        return [name, kindOf(value ?? '""')] as const
+      })
+      return accountResponse(newRowPage({ table, proof, suggested, asJson }))
+    })
 
     yield* console.form(
       "/tables/:table/_add",
-      Effect.fnUntraced(function* ({ actor, proof }, form) {
+      function* ({ actor, proof }, form) {
         const table = yield* tableOf
         const fields = sentBy(form)
         const json = fields.get("row")
@@ -126,23 +121,20 @@ export const NewRowRoutes = Layer.effectDiscard(
           return failure.status === 503 ? yield* failure : again(failure.detail ?? "The row could not be added.")
         }
         return seeOther(`/tables/${table}/${idOf(added.success)}?done=added`)
-      }),
+      },
       { bytes: rowFormBytes(limits) }
     )
 
-    yield* console.form(
-      "/tables/:table/:id/_duplicate",
-      Effect.fnUntraced(function* ({ actor }, fields) {
-        const { id, table } = yield* placeOf
-        const found = yield* rows.find(actor, table, id)
-        if (Option.isNone(found)) return yield* noSuchRow(table)
-        const { data } = found.value
-        const target = { table, idempotencyKey: keyOf(fields.get("key")) }
-        const added = yield* writes
-          .write(actor, target, { action: "add", row: data, rowPath: "" })
-          .pipe(Effect.catchTag("IdempotencyKeyReused", (failure) => withMembers(failure, { detail: sentBefore })))
-        return seeOther(`/tables/${table}/${idOf(added)}?done=added`)
-      })
-    )
+    yield* console.form("/tables/:table/:id/_duplicate", function* ({ actor }, fields) {
+      const { id, table } = yield* placeOf
+      const found = yield* rows.find(actor, table, id)
+      if (Option.isNone(found)) return yield* noSuchRow(table)
+      const { data } = found.value
+      const target = { table, idempotencyKey: keyOf(fields.get("key")) }
+      const added = yield* writes
+        .write(actor, target, { action: "add", row: data, rowPath: "" })
+        .pipe(Effect.catchTag("IdempotencyKeyReused", (failure) => withMembers(failure, { detail: sentBefore })))
+      return seeOther(`/tables/${table}/${idOf(added)}?done=added`)
+    })
   })
 )

@@ -41,6 +41,10 @@ const kinds: ReadonlyArray<readonly [Kind, string]> = [
 /** What people call a kind of value. */
 export const kindWords = (kind: Kind): string => kinds.find(([one]) => one === kind)![1]
 
+/** The kinds to choose from. */
+export const kindOptions = (chosen: string): ReadonlyArray<Html> =>
+  kinds.map(([kind, words]) => html`<option value="${kind}"${kind === chosen && " selected"}>${words}</option>`)
+
 interface Line {
   readonly index: number
   readonly name: string
@@ -51,9 +55,7 @@ interface Line {
 }
 
 const typeSelect = ({ index, kind, name }: Line): Html =>
-  html`<select name="type_${index}" aria-label="Type of ${name === "" ? "the new field" : name}">${kinds.map(
-    ([value, label]) => html`<option value="${value}"${value === kind && " selected"}>${label}</option>`
-  )}</select>`
+  html`<select name="type_${index}" aria-label="Type of ${name === "" ? "the new field" : name}">${kindOptions(kind)}</select>`
 
 /** Whether a text is more than one line of a form has room for. */
 const isLong = (text: string): boolean => /[\n\r]/.test(text) || text.length > 80

@@ -1,6 +1,7 @@
 import { timeText, type Row, type CurrentAuthor, type Version } from "../../../domain/Row.ts"
 import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
 import { authorOf, accountPage, fault, notice, proofField, question, timeHtml, onceField } from "./Frame.ts"
+import { addressOf } from "../PrivatePage.ts"
 import type { Neighbours } from "./RowRoutes.ts"
 import {
   fieldsView,
@@ -58,29 +59,26 @@ export const rowPage = (input: {
   const place = placeIn(table, row.id, proof)
   const { path } = place
   const author = shown.current?.changedBy
-  return accountPage({
-    title: `${table} ${row.id.slice(0, 8)}`,
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css", "row.css", "editor.css"],
-    nonce,
-    main: html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
+  return accountPage(
+    `${table} ${row.id.slice(0, 8)}`,
+    { current: "/tables", width: "wide", styles: ["row.css", "editor.css"], nonce },
+    html`<header class="console-head"><div><p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
 <h1>Row <code>${row.id.slice(0, 8)}</code></h1>
 <p class="muted">${isDeleted ? "This row was deleted." : html`Changed ${timeHtml(timeText(row.updatedAt))}${author !== null && author !== undefined && html` by ${authorOf(author)}`}`} · <code class="row-id">${row.id}</code></p></div>
 ${
   !isDeleted &&
   html`<div class="console-actions"><form method="post" action="${path}/_duplicate">${proofField(proof)}${onceField()}<button type="submit">Duplicate</button></form>
 ${shareForm(path, proof)}
-${question({
-  button: "Delete",
-  text: "Delete this row? It can be brought back from its history until its versions expire.",
-  form: html`<form method="post" action="${path}/_delete">${proofField(proof)}<button class="danger" type="submit">Delete the row</button></form>`
-})}</div>`
+${question(
+  "Delete",
+  "Delete this row? It can be brought back from its history until its versions expire.",
+  html`<form method="post" action="${path}/_delete">${proofField(proof)}<button class="danger" type="submit">Delete the row</button></form>`
+)}</div>`
 }</header>
 ${tabs(path, view, isDeleted ? ["history"] : ["fields", "json", "history"])}${!isDeleted && walk(table, shown.neighbours)}
 ${notice(result)}${fault(problem)}
 ${view === "history" ? historyView(place, versions, isDeleted ? undefined : row) : view === "json" ? jsonView(place, row, unsaved) : fieldsView(place, row, unsaved)}`
-  })
+  )
 }
 
 /** One text of a row, on a page of its own. */
@@ -96,17 +94,14 @@ export const textPage = (input: {
   const place = placeIn(table, row.id, proof)
   const { path } = place
   const otherWay = html`<a href="${path}?view=json">Edit it as JSON</a>.`
-  return accountPage({
-    title: name,
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css", "row.css", "editor.css"],
-    nonce,
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${path}">${row.id.slice(0, 8)}</a></p>
+  return accountPage(
+    name,
+    { current: "/tables", width: "wide", styles: ["row.css", "editor.css"], nonce },
+    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${path}">${row.id.slice(0, 8)}</a></p>
 <h1>${name}</h1>
 ${fault(problem)}
 ${textView(place, edited, { back: path, language: languageOf(row), otherWay })}`
-  })
+  )
 }
 
 /** Two versions of what was edited, and what both began with, as compact JSON. */
@@ -143,14 +138,12 @@ ${choices(base, mine, theirs).map(choice)}
 
 /** {@link conflictView} among an account's own pages. */
 export const conflictPage = (table: string, place: RowPlace, conflict: Conflict): Html =>
-  accountPage({
-    title: "This row has changed",
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css", "row.css"],
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${place.path}">${conflict.current.id.slice(0, 8)}</a></p>
+  accountPage(
+    "This row has changed",
+    { current: "/tables", width: "wide", styles: ["row.css"] },
+    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a> / <a href="${place.path}">${conflict.current.id.slice(0, 8)}</a></p>
 ${conflictView(place, conflict)}`
-  })
+  )
 
 const item = ({ archivedAt, changedBy, expiresAt, row, table, version }: Version, proof: string): Html =>
   html`<li class="card write"><div><p><a href="/tables/${table}/${row.id}"><code>${row.id.slice(0, 8)}</code></a> <span class="muted">deleted ${timeHtml(timeText(archivedAt))} by</span> ${authorOf(changedBy)}</p>
@@ -166,17 +159,15 @@ export const deletedPage = (input: {
   readonly proof: string
 }): Html => {
   const { next, proof, rows, table, tables } = input
-  return accountPage({
-    title: "Deleted rows",
-    current: "/activity",
-    width: "wide",
-    styles: ["console.css"],
-    main: html`<header class="console-head"><div><h1>Deleted rows</h1><p class="muted">Rows that can be brought back, last deleted first.</p></div></header>
+  return accountPage(
+    "Deleted rows",
+    { current: "/activity", width: "wide" },
+    html`<header class="console-head"><div><h1>Deleted rows</h1><p class="muted">Rows that can be brought back, last deleted first.</p></div></header>
 <nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity">Changes</a></li><li><a href="/activity/deleted" aria-current="page">Deleted rows</a></li></ul></nav>
 <form class="filter" method="get" action="/activity/deleted">
 <div><label for="deleted-table">Table</label><select id="deleted-table" name="table">${tables.map((name) => html`<option value="${name}"${name === table && " selected"}>${name}</option>`)}</select></div>
 <button type="submit">Show</button></form>
 ${rows.length === 0 ? html`<p class="empty">No deleted row is kept${table !== undefined && html` of <strong>${table}</strong>`}.</p>` : html`<ol class="writes">${rows.map((row) => item(row, proof))}</ol>`}
-${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="/activity/deleted?table=${table}&amp;cursor=${next}">More rows</a></li></ul></nav>`}`
-  })
+${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${addressOf("/activity/deleted", { table, cursor: next })}">More rows</a></li></ul></nav>`}`
+  )
 }

@@ -12,10 +12,10 @@ import { Settings } from "../../config/Settings.ts"
 import { attachment } from "../../links/LinkDownload.ts"
 import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
-import { seeOther, withEditor } from "../PrivatePage.ts"
+import { addressOf, seeOther, withEditor } from "../PrivatePage.ts"
 import { conflictPage, placeIn, rowPage, type ShownRow, textPage } from "./RowPage.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { changeQuery, doneQuery, undoOf, accountResponse } from "./Frame.ts"
+import { undoOf, accountResponse } from "./Frame.ts"
 import { tableOf } from "./GridRoutes.ts"
 import { makeRowSaves, type Saved } from "./RowSaves.ts"
 import { resultOf, viewOf } from "./RowViews.ts"
@@ -112,30 +112,23 @@ export const RowRoutes = Layer.effectDiscard(
       return { row, name: member.name, text: decodeString(member.value) }
     })
 
-    yield* console.page(
-      "/tables/:table/:id",
-      Effect.fnUntraced(function* (person, { url }) {
-        const place = yield* placeOf
-        const query = new URLSearchParams(url.split("?")[1])
-        const shown = yield* shownRow(person.actor, place.table, place.id)
-        const view = viewOf(query.get("view"))
-        const { proof } = person
-        const result = shown.isDeleted ? undefined : resultOf(query.get("done"), undoOf(query, proof))
-        const shownView = shown.isDeleted ? "history" : view
-        return withEditor((nonce) => accountResponse(rowPage({ shown, view: shownView, proof, result, nonce })))
-      })
-    )
+    yield* console.page("/tables/:table/:id", function* (person, query) {
+      const place = yield* placeOf
+      const shown = yield* shownRow(person.actor, place.table, place.id)
+      const view = viewOf(query.get("view"))
+      const { proof } = person
+      const result = shown.isDeleted ? undefined : resultOf(query.get("done"), undoOf(query, proof))
+      const shownView = shown.isDeleted ? "history" : view
+      return withEditor((nonce) => accountResponse(rowPage({ shown, view: shownView, proof, result, nonce })))
+    })
 
-    yield* console.page(
-      "/tables/:table/:id/_download",
-      Effect.fnUntraced(function* ({ actor }) {
-        const { id, table } = yield* placeOf
-        return HttpServerResponse.text(rowText(yield* live(actor, table, id)).text, {
-          contentType: "application/json",
-          headers: { "content-disposition": attachment(`${table}-${id}.json`) }
-        })
+    yield* console.page("/tables/:table/:id/_download", function* ({ actor }) {
+      const { id, table } = yield* placeOf
+      return HttpServerResponse.text(rowText(yield* live(actor, table, id)).text, {
+        contentType: "application/json",
+        headers: { "content-disposition": attachment(`${table}-${id}.json`) }
       })
-    )
+    })
 
     const saves = yield* makeRowSaves
 
@@ -147,13 +140,13 @@ export const RowRoutes = Layer.effectDiscard(
     ) =>
       console.form(
         path,
-        Effect.fnUntraced(function* (person, fields) {
+        function* (person, fields) {
           const place = yield* placeOf
           const row = yield* live(person.actor, place.table, place.id)
           const saved = yield* save({ actor: person.actor, table: place.table, row }, fields)
           switch (saved._tag) {
             case "Stored":
-              return seeOther(`${place.path}?done=saved${changeQuery(saved.write?.change)}`)
+              return seeOther(addressOf(place.path, { done: "saved", change: saved.write?.change }))
             case "Conflict": {
               const shown = placeIn(place.table, place.id, person.proof)
               return accountResponse(conflictPage(place.table, shown, saved), 409)
@@ -161,7 +154,7 @@ export const RowRoutes = Layer.effectDiscard(
             case "Refused":
               return yield* again(person, place, saved, fields.get("field"))
           }
-        }),
+        },
         { bytes }
       )
 
@@ -170,35 +163,25 @@ export const RowRoutes = Layer.effectDiscard(
     yield* saving("/tables/:table/:id/_text", saves.byText)
     yield* saving("/tables/:table/:id/_merge", saves.byChoices, { bytes: 2 * size.bytes })
 
-    yield* console.form(
-      "/tables/:table/:id/_delete",
-      Effect.fnUntraced(function* ({ actor }) {
-        const { id, table } = yield* placeOf
-        yield* live(actor, table, id)
-        const filter = JsonText.trusted(print({ id }))
-        const { change } = yield* writes.write(actor, { table }, { action: "delete", filter })
-        return seeOther(`/tables/${table}${doneQuery("deleted", 1, change)}`)
-      })
-    )
+    yield* console.form("/tables/:table/:id/_delete", function* ({ actor }) {
+      const { id, table } = yield* placeOf
+      yield* live(actor, table, id)
+      const filter = JsonText.trusted(print({ id }))
+      const { change } = yield* writes.write(actor, { table }, { action: "delete", filter })
+      return seeOther(addressOf(`/tables/${table}`, { deleted: 1, change }))
+    })
 
-    yield* console.form(
-      "/tables/:table/:id/_restore",
-      Effect.fnUntraced(function* ({ actor }, fields) {
-        const { id, path, table } = yield* placeOf
-        const version = Number(/^\d{1,9}$/.exec(fields.get("version") ?? "")?.[0] ?? 0)
-        const { change } = yield* writes.write(actor, { table }, { action: "restore", id, version })
-        return seeOther(`${path}?done=restored${changeQuery(change)}`)
-      })
-    )
+    yield* console.form("/tables/:table/:id/_restore", function* ({ actor }, fields) {
+      const { id, path, table } = yield* placeOf
+      const version = Number(/^\d{1,9}$/.exec(fields.get("version") ?? "")?.[0] ?? 0)
+      const { change } = yield* writes.write(actor, { table }, { action: "restore", id, version })
+      return seeOther(addressOf(path, { done: "restored", change }))
+    })
 
-    yield* console.page(
-      "/tables/:table/:id/_text",
-      Effect.fnUntraced(function* ({ actor, proof }, { url }) {
-        const { id, table } = yield* placeOf
-        const field = new URLSearchParams(url.split("?")[1]).get("field")
-        const edited = yield* textOf(actor, table, id, field)
-        return withEditor((nonce) => accountResponse(textPage({ table, proof, nonce, edited })))
-      })
-    )
+    yield* console.page("/tables/:table/:id/_text", function* ({ actor, proof }, query) {
+      const { id, table } = yield* placeOf
+      const edited = yield* textOf(actor, table, id, query.get("field"))
+      return withEditor((nonce) => accountResponse(textPage({ table, proof, nonce, edited })))
+    })
   })
 )

@@ -1,7 +1,8 @@
 import type { CreatedLink } from "../../../domain/Link.ts"
 import { codeBlock, html, type Html } from "../../doors/Html.ts"
 import { accountPage, proofField, timeHtml } from "./Frame.ts"
-import { type Ask, askQuery } from "./Ask.ts"
+import { addressOf } from "../PrivatePage.ts"
+import type { Ask } from "./Ask.ts"
 import { decodeString } from "../../../domain/json/Lexemes.ts"
 import { members } from "../../../domain/json/Members.ts"
 import { systemFields, timeText, type Row } from "../../../domain/Row.ts"
@@ -20,43 +21,39 @@ export const sharePage = (input: {
   readonly link: CreatedLink
 }): Html => {
   const { back, link, subject, table } = input
-  return accountPage({
-    title: "Share",
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css"],
-    main: html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
+  return accountPage(
+    "Share",
+    { current: "/tables", width: "wide" },
+    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="/tables/${table}">${table}</a></p>
 <h1>A link to ${subject}</h1>
 <p class="lead">Anyone who has it can see ${link.editable ? "and edit the row" : "the rows"} until ${timeHtml(link.expires_at)}, without an account.</p>
 ${codeBlock("To see it", link.viewer_url)}
 ${codeBlock("To download it", link.download_url)}
 <p class="muted">These addresses are shown this once. Changes through a link stand in the activity like any other, and can be undone.</p>
 <p class="actions"><a class="button" href="${back}">Back</a></p>`
-  })
+  )
 }
 
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const curl = (table: string, { filter, search, sort }: Ask, baseUrl: string): string =>
-  `curl ${shellQuoted(`${baseUrl}/v1/${table}${askQuery({ filter, search, sort })}`)} \\\n  -H "Authorization: Bearer $AGENT_MEMORY_API_KEY"`
+  `curl ${shellQuoted(addressOf(`${baseUrl}/v1/${table}`, { filter, search, sort }))} \\\n  -H "Authorization: Bearer $AGENT_MEMORY_API_KEY"`
 
-const typeScript = (table: string, { filter, search, sort }: Ask): string => {
-  const options = [
-    search === undefined ? "" : `search: ${JSON.stringify(search)}`,
+/** What is asked for, each with its JSON. */
+const optionsOf = ({ filter, search, sort }: Ask) =>
+  Object.entries({ filter, search: search && JSON.stringify(search), sort: sort && JSON.stringify(sort) }).filter(
+    ([, value]) => value !== undefined
+  )
 
-    filter === undefined ? "" : `filter: ${filter}`,
-    sort === undefined ? "" : `sort: ${JSON.stringify(sort)}`
-  ]
-  const given = options.filter((option) => option !== "").join(", ")
-  return `const { rows } = await memory.table("${table}").query(${given === "" ? "" : `{ ${given} }`})`
+const typeScript = (table: string, ask: Ask): string => {
+  const options = optionsOf(ask).map(([name, value]) => `${name}: ${value}`)
+  return `const { rows } = await memory.table("${table}").query(${options.length === 0 ? "" : `{ ${options.join(", ")} }`})`
 }
 
-const toolCall = (table: string, { filter, search, sort }: Ask): string => {
-  const filtered = filter === undefined ? "" : `,"filter":${filter}`
-  const searched = search === undefined ? "" : `,"search":${JSON.stringify(search)}`
-  const sorted = sort === undefined ? "" : `,"sort":${JSON.stringify(sort)}`
-  return `{"name":"query","arguments":{"table":"${table}"${filtered}${searched}${sorted}}}`
-}
+const toolCall = (table: string, ask: Ask): string =>
+  `{"name":"query","arguments":{"table":"${table}"${optionsOf(ask)
+    .map(([name, value]) => `,"${name}":${value}`)
+    .join("")}}}`
 
 /** The query that a grid shows, as programs and agents ask for it. */
 export const copyAs = (

@@ -79,12 +79,10 @@ ${codeBlock("MCP address", `${baseUrl}/mcp`)}
 export const tablesPage = (input: TablesInput): Html => {
   const { baseUrl, limits, result, tables, totals } = input
   const used = totals.tables
-  return accountPage({
-    title: "Tables",
-    current: "/tables",
-    width: "wide",
-    styles: ["console.css"],
-    main: html`<header class="console-head"><div><h1>Tables</h1>
+  return accountPage(
+    "Tables",
+    { current: "/tables", width: "wide" },
+    html`<header class="console-head"><div><h1>Tables</h1>
 ${tables.length > 0 && html`<p class="muted">${plural(tables.length, "table")}, ${plural(totals.rows, "row")}</p>`}</div>
 ${tables.length > 0 && html`<div class="console-actions"><a class="button" href="/tables/_import">Import</a><a class="button" href="/tables/_export" download>Export all</a></div>`}</header>
 ${notice(result)}
@@ -94,7 +92,7 @@ ${create(input)}
 ${bar("Tables", used, limits.tables, numberText)}
 ${bar("Storage", totals.storage_bytes, limits.storageBytes, bytesText)}
 </section>`
-  })
+  )
 }
 
 /** How many bytes a form with a row can have: browsers write most of JSON's punctuation in three characters. */
@@ -124,26 +122,25 @@ export const TablesRoutes = Layer.effectDiscard(
       return accountResponse(page, typed === undefined ? 200 : 400)
     })
 
-    yield* console.page("/tables", (person, { url }) => {
-      const query = new URLSearchParams(url.split("?")[1])
-      return show(person, undefined, doneNotice(query, person.proof))
+    yield* console.page("/tables", function* (person, query) {
+      return yield* show(person, undefined, doneNotice(query, person.proof))
     })
 
     yield* console.page(
       "/tables/_export",
-      Effect.fnUntraced(function* ({ actor }) {
+      function* ({ actor }) {
         return HttpServerResponse.setHeader(
           yield* exportAnswer(actor),
           "content-disposition",
           attachment("agent-memory.json")
         )
-      }),
+      },
       { isStreamed: true }
     )
 
     yield* console.form(
       "/tables",
-      Effect.fnUntraced(function* (person, fields) {
+      function* (person, fields) {
         const name = (fields.get("name") ?? "").trim()
         const text = fields.get("row") ?? ""
         const again = (problem: string) => show(person, { name, row: text, problem })
@@ -161,7 +158,7 @@ export const TablesRoutes = Layer.effectDiscard(
         const { failure } = added
         if (failure._tag === "IdempotencyKeyReused") return yield* again(sentBefore)
         return failure.status === 503 ? yield* failure : yield* again(failure.detail ?? "The row could not be added.")
-      }),
+      },
       { bytes: rowFormBytes(limits) }
     )
   })

@@ -18,7 +18,7 @@ import { documentPage } from "../docs/DocsPage.ts"
 import { errorsPage } from "../docs/ErrorsPage.ts"
 import { groupIds, groups } from "../docs/OpenApi.ts"
 import { errorPage, errorPageOrProblem } from "../ErrorPages.ts"
-import { privatePage, seeOther } from "../PrivatePage.ts"
+import { privatePage, queryOf, seeOther } from "../PrivatePage.ts"
 
 export interface HomeContent {
   readonly baseUrl: string
@@ -238,7 +238,7 @@ const localEntry = (
   secret: LocalSecret["Service"]
 ): HttpServerResponse.HttpServerResponse | undefined => {
   if (!settings.localMode) return undefined
-  const given = new URLSearchParams(request.url.split("?")[1]).get("local")
+  const given = queryOf(request).get("local")
   if (given === null) return undefined
   if (!secret.matches(given)) return privatePage(wrongSecretPage(), 403)
   const home = HttpServerResponse.redirect("/", { status: 303, headers: { "referrer-policy": "no-referrer" } })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Connection } from "../../../../src/domain/Actor.ts"
-import { appsPage } from "../../../../src/server/pages/console/AccountPages.ts"
+import { appsPage } from "../../../../src/server/pages/console/AppsRoutes.ts"
 
 const hostile = "\"'><script>alert(1)</script>&"
 const none = { email: "ada@example.com", proof: "pr00f", baseUrl: "https://memory.example.com", connections: [] }
