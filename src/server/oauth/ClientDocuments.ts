@@ -40,11 +40,6 @@ export class DocumentFetcher extends Context.Service<
 >()("agent-memory/server/oauth/ClientDocuments/DocumentFetcher") {}
 
 const maxDocumentBytes = 5 * 1024
-const cached = 1000
-const failureLife = Duration.seconds(30)
-
-/** In seconds: how long a document is cached. */
-const life = { least: 60, usual: 3600, most: 86_400 } as const
 
 // Whatever else a client supports, PKCE authenticates its requests.
 const authMethods: ReadonlyArray<unknown> = ["none", "private_key_jwt"]
@@ -67,12 +62,12 @@ export const documentIdFault = (clientId: string): string | undefined => {
 
 const isJson = (contentType: string): boolean => /^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)/i.test(contentType)
 
+/** How long a document is cached: an hour, or as it says, but at least a minute and at most a day. */
 const lifeOf = ({ cacheControl }: FetchedDocument): Duration.Duration => {
   const directives = cacheControl.toLowerCase().split(",")
-  if (directives.some((directive) => /^\s*no-(?:store|cache)\b/.test(directive))) return Duration.seconds(life.least)
+  if (directives.some((directive) => /^\s*no-(?:store|cache)\b/.test(directive))) return Duration.minutes(1)
   const maxAge = directives.flatMap((directive) => /^\s*max-age="?(\d+)"?\s*$/.exec(directive)?.[1] ?? [])[0]
-  const seconds = maxAge === undefined ? life.usual : Number(maxAge)
-  return Duration.seconds(Math.min(life.most, Math.max(life.least, seconds)))
+  return Duration.seconds(Math.min(86_400, Math.max(60, Number(maxAge ?? 3600))))
 }
 
 const parse = (body: Uint8Array): unknown => {
@@ -87,9 +82,8 @@ const clientOf = (id: string, { body, contentType, status }: FetchedDocument): R
   if (!isJson(contentType)) return Result.fail("it is not sent as application/json")
   if (body.length > maxDocumentBytes) return Result.fail(`it is larger than ${maxDocumentBytes} bytes`)
   const document = parse(body)
-  if (!Predicate.isObject(document) || Array.isArray(document)) return Result.fail("it is not a JSON object")
-  const { client_id, client_name, client_secret, redirect_uris, token_endpoint_auth_method }: Record<string, unknown> =
-    { ...document }
+  if (!Predicate.isObject(document)) return Result.fail("it is not a JSON object")
+  const { client_id, client_name, client_secret, redirect_uris, token_endpoint_auth_method } = document
   if (client_id !== id) return Result.fail("its client_id is not its own URL")
   if (!Predicate.isString(client_name) || client_name.trim() === "") return Result.fail("it has no client_name")
   const redirects = readRedirects(redirect_uris)
@@ -112,16 +106,14 @@ export class ClientDocuments extends Context.Service<ClientDocuments>()("agent-m
       const url = new URL(clientId)
       const unusable = (reason: string) =>
         new ClientUnknown({ detail: `The client's document at ${url.host} could not be used: ${reason}.` })
-      const fetched = yield* fetcher
-        .fetch(url, maxDocumentBytes)
-        .pipe(Effect.mapError(({ reason }) => unusable(reason)))
+      const fetched = yield* Effect.mapError(fetcher.fetch(url, maxDocumentBytes), ({ reason }) => unusable(reason))
       const client = yield* Effect.mapError(Effect.fromResult(clientOf(clientId, fetched)), unusable)
       return { client, life: lifeOf(fetched) }
     })
 
     const cache = yield* Cache.makeWith(fetchClient, {
-      capacity: cached,
-      timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.life : failureLife)
+      capacity: 1000,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.life : Duration.seconds(30))
     })
 
     /** The client that a document describes. Documents that are not cached are fetched, within the limit per client IP. */

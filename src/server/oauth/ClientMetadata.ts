@@ -87,7 +87,7 @@ export const redirectFault = (uri: string): string | undefined => {
 /** The metadata that a client is registered with: what it sent, with the values that apply here. */
 export interface ClientMetadata {
   readonly redirect_uris: ReadonlyArray<string>
-  readonly token_endpoint_auth_method: AuthMethod
+  readonly token_endpoint_auth_method: (typeof authMethods)[number]
   readonly grant_types: ReadonlyArray<string>
   readonly response_types: ReadonlyArray<string>
   readonly [member: string]: unknown
@@ -95,7 +95,6 @@ export interface ClientMetadata {
 
 /** How a client can authenticate at the token endpoint. */
 export const authMethods = ["none", "client_secret_post", "client_secret_basic"] as const
-type AuthMethod = (typeof authMethods)[number]
 
 /** What a client can exchange for tokens at the token endpoint. */
 export const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -121,11 +120,11 @@ export const readRedirects = (value: unknown): Result.Result<ReadonlyArray<strin
     return Result.fail("it must be an array with at least one URI")
   }
   if (value.length > maxRedirects) return Result.fail(`it may have at most ${maxRedirects} URIs`)
-  const faults = value.flatMap((uri) => {
+  for (const uri of value) {
     const fault = redirectFault(uri)
-    return fault === undefined ? [] : [`${shorten(uri, 100)} ${fault}`]
-  })
-  return faults[0] === undefined ? Result.succeed(value) : Result.fail(faults[0])
+    if (fault !== undefined) return Result.fail(`${shorten(uri, 100)} ${fault}`)
+  }
+  return Result.succeed(value)
 }
 
 const isTexts = (value: unknown): value is ReadonlyArray<string> =>
@@ -133,9 +132,7 @@ const isTexts = (value: unknown): value is ReadonlyArray<string> =>
 
 /** Checks the metadata of a registration (RFC 7591 section 2). A member that is null counts as absent. */
 export const readMetadata = (given: unknown): Result.Result<ClientMetadata, OAuthProblem> => {
-  if (!Predicate.isObject(given) || Array.isArray(given)) {
-    return refuse("The body must be a JSON object.")
-  }
+  if (!Predicate.isObject(given)) return refuse("The body must be a JSON object.")
   const members = Object.entries(given).filter(([name, value]) => value !== null && !issued.has(name))
   const {
     client_name,

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SignInThrottle } from "../accounts/SignInThrottle.ts"
 import { Settings } from "../config/Settings.ts"
 import { Tokens } from "../accounts/Tokens.ts"
@@ -39,7 +39,7 @@ export class Clients extends Context.Service<Clients>()("agent-memory/server/oau
       secretHash: Uint8Array | null,
       { client_name, redirect_uris }: ClientMetadata
     ) {
-      const made = yield* sql<{ issued_at: number }>`
+      const [made] = yield* sql<{ issued_at: number }>`
         INSERT INTO oauth_clients (client_id, secret_hash, metadata, expires_at)
         SELECT ${id}, ${secretHash}::bytea, ${JSON.stringify({ client_name, redirect_uris })}, now + make_interval(days => ${unusedDays}::integer)
         FROM memory_now() AS now
@@ -57,17 +57,17 @@ export class Clients extends Context.Service<Clients>()("agent-memory/server/oau
           LIMIT 100
         )
       `
-      return made[0]!.issued_at
+      return made!.issued_at
     }, refine)
 
     const stored = traced("Clients.stored")(function* (id: string) {
-      if (!isRegisteredId(id)) return Option.none()
-      const found = yield* sql<{ secretHash: Uint8Array | null; metadata: string }>`
+      if (!isRegisteredId(id)) return undefined
+      const [found] = yield* sql<{ secretHash: Uint8Array | null; metadata: string }>`
         SELECT secret_hash AS "secretHash", metadata
         FROM oauth_clients
         WHERE client_id = ${id} AND expires_at > memory_now()
       `
-      return Option.fromUndefinedOr(found[0])
+      return found
     }, refine)
 
     /** Keeps the registration of a client that was given tokens for as long as they can be refreshed. */
@@ -108,8 +108,8 @@ export class Clients extends Context.Service<Clients>()("agent-memory/server/oau
         return cimd ? yield* documents.find(clientId, ip) : yield* new ClientUnknown({ detail: documentsOff })
       }
       const found = yield* stored(clientId)
-      if (Option.isNone(found)) return yield* new ClientUnknown({ detail: unknown })
-      const metadata: Pick<ClientMetadata, "client_name" | "redirect_uris"> = JSON.parse(found.value.metadata)
+      if (found === undefined) return yield* new ClientUnknown({ detail: unknown })
+      const metadata: Pick<ClientMetadata, "client_name" | "redirect_uris"> = JSON.parse(found.metadata)
       // Earlier releases may have accepted other URIs.
       const redirectUris = metadata.redirect_uris.filter((uri) => redirectFault(uri) === undefined)
       const name = shownName(metadata.client_name, redirectUris)
@@ -135,8 +135,8 @@ export class Clients extends Context.Service<Clients>()("agent-memory/server/oau
         return secret === undefined ? undefined : yield* unexpected()
       }
       const found = yield* stored(given.clientId)
-      if (Option.isNone(found)) return yield* refuse(unknown)
-      const { secretHash } = found.value
+      if (found === undefined) return yield* refuse(unknown)
+      const { secretHash } = found
       if (secretHash === null) return secret === undefined ? undefined : yield* unexpected()
       if (secret === undefined) return yield* refuse("This client has to send the secret it was registered with.")
       if (!timingSafeEqual(secretHash, yield* tokens.hash(secret))) return yield* refuse("The client secret is wrong.")

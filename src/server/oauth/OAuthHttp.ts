@@ -8,7 +8,7 @@ import { NotFound } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
 import { problemResponse } from "../doors/RenderProblem.ts"
 import { route } from "../doors/Routes.ts"
-import { folder, resourceMetadata, serverMetadata } from "./ServerMetadata.ts"
+import { resourceMetadata, serverMetadata } from "./ServerMetadata.ts"
 import { parseEnvelope } from "../../domain/json/ParseEnvelope.ts"
 import { readText } from "../doors/Bodies.ts"
 import { clientOf } from "../doors/CurrentRequest.ts"
@@ -27,7 +27,7 @@ export const MetadataRoutes = Layer.effectDiscard(
     for (const [name, document] of Object.entries(documents)) {
       const response = HttpServerResponse.jsonUnsafe(document, { headers: { "cache-control": "max-age=300" } })
       // Clients differ in where they look first: at the root or at the path with `/mcp`.
-      for (const path of [`${folder}/${name}`, `${folder}/${name}/mcp`] as const) {
+      for (const path of [`/.well-known/${name}`, `/.well-known/${name}/mcp`] as const) {
         yield* route({
           method: "GET",
           path,
@@ -41,7 +41,7 @@ export const MetadataRoutes = Layer.effectDiscard(
     // Clients also try the documents of other protocols, and some parse any response as JSON, whatever its status and type.
     yield* route({
       method: "GET",
-      path: `${folder}/*`,
+      path: "/.well-known/*",
       render: (problem, refused) =>
         HttpServerResponse.setHeader(problemResponse(problem, refused), "content-type", "application/json"),
       *handle() {

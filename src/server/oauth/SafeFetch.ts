@@ -60,8 +60,6 @@ export interface SafeFetchOptions {
   readonly patience?: number
 }
 
-const hostPart = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1")
-
 /**
  * Resolves a host by DNS only. The system's resolver shares a few threads with the look-ups of the database and cannot be
  * cancelled, so a host with a slow name server would block all others.
@@ -83,7 +81,8 @@ const resolveAll = async (host: string, signal: AbortSignal): Promise<ReadonlyAr
  */
 export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["Service"] => {
   const { ca, isPublic = isPublicAddress, patience = 5000, port = 443, resolve = resolveAll } = options
-  const unreachable = () => new FetchFailed({ reason: "its host could not be reached" })
+  const failed = (reason: string) => new FetchFailed({ reason })
+  const unreachable = () => failed("its host could not be reached")
 
   const addressesOf = Effect.fnUntraced(function* (host: string) {
     const family = isIP(host)
@@ -92,10 +91,8 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
         ? yield* Effect.tryPromise({ try: (signal) => resolve(host, signal), catch: unreachable })
         : [{ address: host, family }]
     if (addresses.length === 0) return yield* unreachable()
-    if (!addresses.every(({ address }) => isPublic(address))) {
-      return yield* new FetchFailed({ reason: "its host is not on the public internet" })
-    }
-    return addresses
+    if (addresses.every(({ address }) => isPublic(address))) return addresses
+    return yield* failed("its host is not on the public internet")
   })
 
   const get = (url: URL, addresses: ReadonlyArray<LookupAddress>, maxBytes: number) =>
@@ -104,7 +101,7 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
         sent.destroy()
         resume(Effect.fail(failure))
       }
-      const tooLarge = () => new FetchFailed({ reason: `it is larger than ${maxBytes} bytes` })
+      const tooLarge = () => failed(`it is larger than ${maxBytes} bytes`)
       const sent = request(
         url,
         {
@@ -130,7 +127,7 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
             if (bytes > maxBytes) fail(tooLarge())
             else chunks.push(chunk)
           })
-          response.on("error", () => fail(new FetchFailed({ reason: "the connection broke" })))
+          response.on("error", () => fail(failed("the connection broke")))
           response.on("end", () =>
             resume(
               Effect.succeed({
@@ -151,19 +148,15 @@ export const makeSafeFetch = (options: SafeFetchOptions = {}): DocumentFetcher["
   return {
     fetch: traced("SafeFetch.fetch")(
       function* (url: URL, maxBytes: number) {
-        if (url.protocol !== "https:") return yield* new FetchFailed({ reason: "its URL is not https" })
-        if (Number(url.port || 443) !== port) {
-          return yield* new FetchFailed({ reason: "its URL has a port other than 443" })
-        }
-        if (url.username !== "" || url.password !== "") {
-          return yield* new FetchFailed({ reason: "its URL has a user name" })
-        }
-        return yield* get(url, yield* addressesOf(hostPart(url)), maxBytes)
+        if (url.protocol !== "https:") return yield* failed("its URL is not https")
+        if (Number(url.port || 443) !== port) return yield* failed("its URL has a port other than 443")
+        if (url.username !== "" || url.password !== "") return yield* failed("its URL has a user name")
+        return yield* get(url, yield* addressesOf(url.hostname.replace(/^\[(.*)\]$/, "$1")), maxBytes)
       },
       (fetched) =>
         Effect.timeoutOrElse(fetched, {
           duration: patience,
-          orElse: () => Effect.fail(new FetchFailed({ reason: `it did not arrive within ${patience / 1000} seconds` }))
+          orElse: () => Effect.fail(failed(`it did not arrive within ${patience / 1000} seconds`))
         })
     )
   }

@@ -21,8 +21,6 @@ export const isWider = (granted: string, asked: string): boolean =>
 /** The URL that clients connect to, and the audience of their tokens (RFC 8707). */
 export const mcpResource = (baseUrl: string): string => `${baseUrl}/mcp`
 
-const paths = ["/", "/mcp", "/mcp/"]
-
 /**
  * Whether a client's `resource` identifies {@link mcpResource}. Clients send it with or without the path and a trailing slash,
  * may write scheme and host in upper case, and add the query with which they ask for the tools without aliases.
@@ -30,7 +28,7 @@ const paths = ["/", "/mcp", "/mcp/"]
 export const isOurResource = (baseUrl: string, given: string): boolean => {
   const url = URL.parse(given)
   const isPlain = !/[?#]/.test(given.replace(/\?tools=core$/, ""))
-  return url !== null && isPlain && url.origin === new URL(baseUrl).origin && paths.includes(url.pathname)
+  return url !== null && isPlain && url.origin === new URL(baseUrl).origin && /^\/(?:mcp\/?)?$/.test(url.pathname)
 }
 
 /** The URL of the protected resource's metadata. Every 401 of `/mcp` names it (RFC 9728 section 3). */
@@ -47,12 +45,12 @@ export const resourceMetadata = (baseUrl: string) => ({
 })
 
 /** The metadata of the authorization server (RFC 8414). */
-export const serverMetadata = (settings: { readonly baseUrl: string; readonly cimd: boolean }) => ({
-  issuer: settings.baseUrl,
-  authorization_endpoint: `${settings.baseUrl}/authorize`,
-  token_endpoint: `${settings.baseUrl}/token`,
-  registration_endpoint: `${settings.baseUrl}/register`,
-  revocation_endpoint: `${settings.baseUrl}/revoke`,
+export const serverMetadata = ({ baseUrl, cimd }: { readonly baseUrl: string; readonly cimd: boolean }) => ({
+  issuer: baseUrl,
+  authorization_endpoint: `${baseUrl}/authorize`,
+  token_endpoint: `${baseUrl}/token`,
+  registration_endpoint: `${baseUrl}/register`,
+  revocation_endpoint: `${baseUrl}/revoke`,
   scopes_supported: knownScopes,
   response_types_supported: ["code"],
   response_modes_supported: ["query"],
@@ -61,8 +59,6 @@ export const serverMetadata = (settings: { readonly baseUrl: string; readonly ci
   revocation_endpoint_auth_methods_supported: authMethods,
   code_challenge_methods_supported: ["S256"],
   authorization_response_iss_parameter_supported: true,
-  client_id_metadata_document_supported: settings.cimd,
-  service_documentation: `${settings.baseUrl}/docs`
+  client_id_metadata_document_supported: cimd,
+  service_documentation: `${baseUrl}/docs`
 })
-
-export const folder = "/.well-known"
