@@ -10,11 +10,10 @@ import { SignInLinks, signInUrl } from "./SignInLinks.ts"
 import { CurrentActor } from "../../api/Middleware.ts"
 import { AccountDeletion } from "./AccountDeletion.ts"
 
-const crossSite = () =>
-  new InvalidRequest({
-    detail: "Another site's page sent this request. Request the link from a page of this service or from a program.",
-    errors: [{ parameter: "sec-fetch-site", message: "must be same-origin if a browser sends it" }]
-  })
+const crossSite = new InvalidRequest({
+  detail: "Another site's page sent this request. Request the link from a page of this service or from a program.",
+  errors: [{ parameter: "sec-fetch-site", message: "must be same-origin if a browser sends it" }]
+})
 
 export const SignInHttp = HttpApiBuilder.group(
   Api,
@@ -26,11 +25,8 @@ export const SignInHttp = HttpApiBuilder.group(
 
     return handlers.handleAll({
       magicLink: Effect.fnUntraced(function* ({ payload, request }) {
-        if (isCrossSite(request)) return yield* crossSite()
-        const { expires_at, token } = yield* links.send({
-          email: payload.email,
-          ip: clientOf(request, settings)
-        })
+        if (isCrossSite(request)) return yield* crossSite
+        const { expires_at, token } = yield* links.send({ email: payload.email, ip: clientOf(request, settings) })
         // The link signs in as any address: only the person who started the service may see it here.
         const isShown = isLocalUser(request, settings, secret)
         return { ok: true, expires_at, ...(isShown ? { dev_magic_link: signInUrl(settings.baseUrl, token) } : {}) }

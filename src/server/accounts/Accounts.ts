@@ -14,10 +14,10 @@ export class Accounts extends Context.Service<Accounts>()("agent-memory/server/a
     const { signUp } = yield* Settings
 
     const find = traced("Accounts.find")(function* (email: Email) {
-      const found = yield* sql<{ account_id: AccountId }>`
+      const [found] = yield* sql<{ account_id: AccountId }>`
         SELECT account_id FROM account_emails WHERE email = ${email}
       `
-      return Option.map(Option.fromUndefinedOr(found[0]), (row) => row.account_id)
+      return found?.account_id
     }, refine)
 
     /** The address that an account belongs to. */
@@ -46,7 +46,7 @@ export class Accounts extends Context.Service<Accounts>()("agent-memory/server/a
 
     /** Whether an address may sign in: it has an account, or `SIGN_UP` allows one. */
     const maySignIn = traced("Accounts.maySignIn")(function* (email: Email) {
-      return maySignUp(email) || Option.isSome(yield* find(email))
+      return maySignUp(email) || (yield* find(email)) !== undefined
     })
 
     /**
@@ -55,7 +55,7 @@ export class Accounts extends Context.Service<Accounts>()("agent-memory/server/a
      */
     const findOrCreate = traced("Accounts.findOrCreate")(function* (email: Email) {
       const known = yield* find(email)
-      if (Option.isSome(known)) return known.value
+      if (known !== undefined) return known
       const fresh = accountIdFrom(yield* Effect.orDie(random.randomBytes(accountIdBytes)))
       const accountId = yield* claimEmail(email, fresh)
       if (accountId === fresh) yield* insert(fresh)

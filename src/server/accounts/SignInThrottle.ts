@@ -31,9 +31,8 @@ export const tryLimits = (limits: Limits, ip: string): ReadonlyArray<HourlyLimit
 const hourSeconds = 3600
 const daySeconds = 86_400
 
-/** The wrong codes that an address may get in a day before its codes are no longer checked. */
-const wrongCodesPerDay = 20
-const wrongCodePace = pace(wrongCodesPerDay, daySeconds)
+/** The 20 wrong codes that an address may get in a day before its codes are no longer checked. */
+const wrongCodePace = pace(20, daySeconds)
 const mailBucket = (email: string): string => `link:email:${email}`
 const wrongCodeBucket = (email: Email): string => `wrong-code:email:${email}`
 
@@ -82,9 +81,13 @@ export class SignInThrottle extends Context.Service<SignInThrottle>()("agent-mem
         limits.map(({ bucket }) => bucket),
         hourSeconds
       )
-      const paced = limits.map((limit) => ({ ...limit, pace: pace(limit.perHour, hourSeconds) }))
+      const paced = limits.map(({ bucket, perHour }) => ({
+        bucket,
+        perHour,
+        pace: pace(perHour, hourSeconds),
+        ahead: aheadOf.get(bucket) ?? 0
+      }))
       const refused = paced
-        .map((limit) => ({ ...limit, ahead: aheadOf.get(limit.bucket) ?? 0 }))
         .filter(({ pace, ahead }) => isEmpty(pace, ahead))
         .map(({ perHour, pace, ahead }) => ({ limit: perHour, retry_after: retryAfter(pace, ahead) }))
         .toSorted((one, other) => other.retry_after - one.retry_after)[0]

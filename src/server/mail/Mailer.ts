@@ -36,9 +36,7 @@ export class MailError extends Data.TaggedError("MailError")<{
 /** Sends mails. */
 export class Mailer extends Context.Service<
   Mailer,
-  {
-    readonly send: (mail: Mail) => Effect.Effect<void, MailError>
-  }
+  { readonly send: (mail: Mail) => Effect.Effect<void, MailError> }
 >()("agent-memory/server/mail/Mailer") {
   /** Sends through the server of `SMTP_URL`, over at most five connections that stay open. */
   static readonly layerSmtp = Layer.effect(
@@ -48,18 +46,9 @@ export class Mailer extends Context.Service<
       const address = yield* Effect.orDie(Effect.fromOption(smtpUrl))
       // Loaded only with SMTP_URL.
       const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
+      const options = { ...smtpOptions(Redacted.value(address)), pool: true, maxConnections: 5, socketTimeout: 20_000 }
       const transport = yield* Effect.acquireRelease(
-        Effect.sync(() =>
-          createTransport(
-            {
-              ...smtpOptions(Redacted.value(address)),
-              pool: true,
-              maxConnections: 5,
-              socketTimeout: 20_000
-            },
-            { from: mailFrom }
-          )
-        ),
+        Effect.sync(() => createTransport(options as typeof options & { readonly pool: true }, { from: mailFrom })),
         (transport) => Effect.sync(() => transport.close())
       )
 
@@ -95,22 +84,19 @@ export class Mailer extends Context.Service<
     Effect.gen(function* () {
       const sent = yield* Ref.make<ReadonlyArray<Mail>>([])
       const arrivals = yield* Queue.unbounded<Mail>()
-      return Context.make(
-        Mailer,
-        Mailer.of({
-          send: (mail) =>
-            Ref.update(sent, (mails) => [...mails, mail]).pipe(Effect.andThen(Queue.offer(arrivals, mail)))
-        })
-      ).pipe(
-        Context.add(
-          Outbox,
-          Outbox.of({
-            sent: Ref.get(sent),
-            next: Queue.take(arrivals),
-            clear: Effect.asVoid(Effect.andThen(Ref.set(sent, []), Queue.clear(arrivals)))
-          })
-        )
-      )
+      const mailer = Mailer.of({
+        send: (mail) =>
+          Effect.andThen(
+            Ref.update(sent, (mails) => [...mails, mail]),
+            Queue.offer(arrivals, mail)
+          )
+      })
+      const outbox = Outbox.of({
+        sent: Ref.get(sent),
+        next: Queue.take(arrivals),
+        clear: Effect.asVoid(Effect.andThen(Ref.set(sent, []), Queue.clear(arrivals)))
+      })
+      return Context.make(Mailer, mailer).pipe(Context.add(Outbox, outbox))
     })
   )
 }
@@ -159,9 +145,6 @@ export const smtpOptions = (address: string) => {
   }
 }
 
-const parallel = 20
-const pending = 1000
-
 // About two minutes in all. A link is valid for ten.
 const retries = Schedule.exponential("500 millis").pipe(Schedule.upTo({ times: 8 }))
 
@@ -175,7 +158,7 @@ export class MailQueue extends Context.Service<MailQueue>()("agent-memory/server
     const fibers = yield* FiberSet.make<void>()
     // Runs before the set's own finalizer, which interrupts the rest.
     yield* Effect.addFinalizer(() => FiberSet.awaitEmpty(fibers).pipe(Effect.timeoutOption("3 seconds")))
-    const permits = yield* Semaphore.make(parallel)
+    const permits = yield* Semaphore.make(20)
 
     const deliver = (mail: Mail) =>
       permits.withPermit(mailer.send(mail)).pipe(
@@ -187,7 +170,7 @@ export class MailQueue extends Context.Service<MailQueue>()("agent-memory/server
 
     /** Fails while no mail is accepted, before anything is spent for one. */
     const room = Effect.gen(function* () {
-      if ((yield* FiberSet.size(fibers)) < pending) return
+      if ((yield* FiberSet.size(fibers)) < 1000) return
       yield* Effect.logError("A mail was refused", { code: "too many are waiting" })
       return yield* new Unavailable({ detail: "Too many emails are waiting to be sent. Nothing was sent." })
     })

@@ -1,4 +1,4 @@
-import { SchemaAST, Effect, Schema } from "effect"
+import { Effect, Predicate, Schema, SchemaAST } from "effect"
 import { shapeOf, takesNull, jsonProblem, type JsonProblem } from "../../domain/ExactJson.ts"
 import { isWordForNone } from "../../domain/RowInput.ts"
 import { JsonText, setMember } from "../../domain/json/JsonText.ts"
@@ -61,7 +61,7 @@ export const asMeant = (value: unknown, ast: SchemaAST.AST): unknown => {
     const items = SchemaAST.isArrays(ast) ? ast.rest[0] : undefined
     return items === undefined ? value : value.map((item) => asMeant(item, items))
   }
-  if (typeof value !== "object" || value === null || !SchemaAST.isObjects(ast)) return value
+  if (!Predicate.isObject(value) || !SchemaAST.isObjects(ast)) return value
   const types = new Map(ast.propertySignatures.map(({ name, type }) => [name, type]))
   const parts: object = {}
   for (const [name, part] of Object.entries(value)) {
@@ -111,14 +111,13 @@ const inside = Effect.fnUntraced(function* (
   bounds: Bounds,
   at: string
 ): Effect.fn.Return<unknown, JsonProblem> {
+  if (!Predicate.isObjectOrArray(value) || JsonText.is(value)) return value
   const isArray = Array.isArray(value)
-  if (typeof value !== "object" || value === null || JsonText.is(value)) return value
   if (shape.kind !== (isArray ? "array" : "object")) return value
   const parts: object = isArray ? [] : {}
   for (const [name, part] of Object.entries(value)) {
     const own = shape.kind === "array" ? shape.items : (shape.members.get(name) ?? PLAIN)
-    const decoded = yield* unwrap(namesIn(name, part, own), own, bounds, `${at}/${name}`)
-    setMember(parts, name, decoded)
+    setMember(parts, name, yield* unwrap(namesIn(name, part, own), own, bounds, `${at}/${name}`))
   }
   return parts
 })
@@ -137,13 +136,12 @@ export const readArguments = Effect.fnUntraced(function* (
     return yield* invalid(pointerTo([first]), "is not known here; the tool takes no arguments")
   }
   const unwrapped = yield* inside(given, shape, bounds, "")
-  return yield* decode(input)(asMeant(unwrapped, input.ast)).pipe(
-    Effect.mapError(({ issue }) => invalidFields(fieldIssues(issue, "body")))
+  const options = { onExcessProperty: "error", errors: "all" } as const
+  const decode = Schema.decodeUnknownEffect(input as Schema.Codec<unknown>, options)
+  return yield* Effect.mapError(decode(asMeant(unwrapped, input.ast)), ({ issue }) =>
+    invalidFields(fieldIssues(issue, "body"))
   )
 })
-
-const decode = (schema: Schema.Top) =>
-  Schema.decodeUnknownEffect(schema as Schema.Codec<unknown>, { onExcessProperty: "error", errors: "all" })
 
 /** What a call gives to its tool, with rows, patches and filters as exact text; or why it can't be taken. */
 export type GivenArguments =
@@ -153,12 +151,7 @@ export type GivenArguments =
 /** Those of a call that gives none. */
 export const noArguments: GivenArguments = { values: {} }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const faulty = (message: string): GivenArguments => ({
-  fault: { code: "invalid_request", pointer: "", message }
-})
+const faulty = (message: string): GivenArguments => ({ fault: { code: "invalid_request", pointer: "", message } })
 
 const notAnObject = (value: unknown): string =>
   typeof value === "string"
@@ -178,5 +171,5 @@ export const readGiven = Effect.fnUntraced(function* (
   const { issue, value } = yield* inTurns(parseInTurns(text, tool.shape, tools.bounds))
   if (issue !== undefined) return { fault: issue }
   // Null is what some clients send for no arguments.
-  return value === null ? noArguments : isObject(value) ? { values: value } : faulty(notAnObject(value))
+  return value === null ? noArguments : Predicate.isObject(value) ? { values: value } : faulty(notAnObject(value))
 })

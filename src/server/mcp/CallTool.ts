@@ -40,22 +40,20 @@ export class CallTool extends Context.Service<
       const pulse = yield* DatabasePulse
       const services = yield* Effect.context<ToolServices>()
 
-      const spend = Effect.fnUntraced(function* ({ connection }: ToolCall, isRead: boolean) {
+      const spend = Effect.fnUntraced(function* ({ accountId, id }: AuthenticatedConnection, isRead: boolean) {
         const callClass = isRead ? "read" : "write"
-        const { accountId, id } = connection
         const spent = yield* limiter.spend({ accountId, id, class: callClass })
         yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
         if (spent._tag === "Passed") return spent
         return yield* rateLimited(spent, "connection", advice[callClass])
       })
 
-      const attempt = Effect.fnUntraced(function* (call: ToolCall) {
-        const { connection, given, tool } = call
+      const attempt = Effect.fnUntraced(function* ({ connection, given, tool }: ToolCall) {
         if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly
         if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
         // A call that is refused here asked nothing of the database, and costs nothing.
         const args = yield* readArguments(tool, given.values, bounds)
-        const moment = yield* spend(call, tool.isRead(args))
+        const moment = yield* spend(connection, tool.isRead(args))
         return yield* tool.run(args, actorOf(connection, moment))
       }, Effect.scoped)
 

@@ -12,7 +12,7 @@ import type { AuthenticatedConnection } from "../oauth/Grants.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 import { CallTool } from "./CallTool.ts"
 import type { ServedRequest } from "./McpServer.ts"
-import { operationOf, readMessages, Unreadable } from "./Messages.ts"
+import { type Admit, operationOf, readMessages, Unreadable } from "./Messages.ts"
 import type { TooMuch } from "./McpRoute.ts"
 import { rpcError } from "./RpcRefusal.ts"
 import { makeTools } from "./Tools.ts"
@@ -25,9 +25,6 @@ export interface McpRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
 }
-
-/** Asked whether so many messages may be answered, before any is. */
-export type Admit = (messages: number) => Effect.Effect<void, TooMuch>
 
 /**
  * The headers that say what a message is. All others end here: whatever a client accepts is found below, its body is read
@@ -42,13 +39,11 @@ const forwardedHeaders = (headers: McpRequest["headers"]): Headers => {
 }
 
 /** Aborted when the effect ends, in whatever way. */
-const lifetime = Effect.map(
-  Effect.acquireRelease(
-    Effect.sync(() => new AbortController()),
-    (controller) => Effect.sync(() => controller.abort())
-  ),
-  ({ signal }) => signal
-)
+const lifetime = Effect.gen(function* () {
+  const controller = new AbortController()
+  yield* Effect.addFinalizer(() => Effect.sync(() => controller.abort()))
+  return controller.signal
+})
 
 /**
  * Loads what answers the messages. It is loaded with the first of them: it is a large part of what a start would have to

@@ -1,4 +1,4 @@
-import { Data, Effect } from "effect"
+import { Data, Effect, Predicate } from "effect"
 import { numberText } from "../../domain/Amounts.ts"
 import { inTurns } from "../../domain/Turns.ts"
 import type { JsonIssue, Most } from "../../domain/json/JsonIssue.ts"
@@ -6,6 +6,9 @@ import { type Bounds, type EnvelopeShape, parseInTurns, UnreadJson } from "../..
 import { type GivenArguments, noArguments, readGiven } from "./Arguments.ts"
 import type { TooMuch } from "./McpRoute.ts"
 import type { Tools } from "./Tools.ts"
+
+/** Asked whether so many messages may be answered, before any is. */
+export type Admit = (messages: number) => Effect.Effect<void, TooMuch>
 
 /** The messages of a batch at most (the library's own bound), and the members of one, and of its params. */
 const maxParts = 100
@@ -57,8 +60,8 @@ const unreadable = (issue: JsonIssue): Unreadable => {
   return new Unreadable({ code: isSyntax(issue) ? -32_700 : -32_600, message })
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const memberOf = (value: unknown, name: string): unknown =>
+  Predicate.isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
 /** The messages of a body; one alone is no array. What calls give to tools is apart from them. */
 export interface Messages {
@@ -69,8 +72,8 @@ export interface Messages {
 /** The params of every call in a body that gives arguments, with the place of each. */
 const callsOf = (body: unknown) =>
   (Array.isArray(body) ? body : [body]).flatMap((one: unknown, index) => {
-    const params = isObject(one) ? one["params"] : undefined
-    if (!isObject(params) || !(params["arguments"] instanceof UnreadJson)) return []
+    const params = memberOf(one, "params")
+    if (!Predicate.isObject(params) || !(params["arguments"] instanceof UnreadJson)) return []
     const at = `${Array.isArray(body) ? `/${index}` : ""}/params/arguments`
     return [{ params, text: params["arguments"].text, at }]
   })
@@ -83,7 +86,7 @@ const callsOf = (body: unknown) =>
 export const readMessages = Effect.fnUntraced(function* (
   text: string,
   tools: Tools,
-  admit: (messages: number) => Effect.Effect<void, TooMuch>
+  admit: Admit
 ): Effect.fn.Return<Messages, Unreadable | TooMuch> {
   const { issue, value: body } = yield* inTurns(parseInTurns(text, /^\s*\[/.test(text) ? batch : message, bounds))
   if (issue !== undefined) return yield* unreadable(issue)
@@ -110,11 +113,6 @@ const methods = new Set([
   "notifications/initialized",
   "notifications/cancelled"
 ])
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined
 
 const nameOf = (message: unknown, tools: Tools): string | undefined => {
   const method = memberOf(message, "method")

@@ -6,7 +6,7 @@ import type { Problem, Renderer } from "../doors/RenderProblem.ts"
 import { resourceMetadataUrl, memoryScope } from "../oauth/ServerMetadata.ts"
 
 /** Whether a person opened the address of `/mcp` in a browser: clients take event streams or JSON. */
-export const isPerson = (request: HttpServerRequest.HttpServerRequest): boolean =>
+const isPerson = (request: HttpServerRequest.HttpServerRequest): boolean =>
   request.method === "GET" && wantsPage(request) && request.headers["accept"]?.includes("text/event-stream") !== true
 
 const page = html`<!doctype html>
@@ -23,10 +23,7 @@ const page = html`<!doctype html>
 </html>`
 
 /** What a person sees there, with the status and headers that a client would get. */
-export const addressPage = (
-  status: number,
-  headers: Readonly<Record<string, string>> = {}
-): HttpServerResponse.HttpServerResponse =>
+const addressPage = (status: number, headers: RpcRefusal["headers"]): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(String(page), {
     status,
     contentType: "text/html; charset=utf-8",
@@ -47,7 +44,7 @@ export class RpcRefusal extends Data.TaggedError("RpcRefusal")<{
   readonly status: number
   readonly code: string
   readonly detail: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }> {}
 
 /**
@@ -57,7 +54,7 @@ export class RpcRefusal extends Data.TaggedError("RpcRefusal")<{
 export const rpcError = (
   status: number,
   message: string,
-  headers: Readonly<Record<string, string>> = {},
+  headers: RpcRefusal["headers"] = {},
   code = schemaCodes[status] ?? status
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", error: { code, message } }, { status, headers })
@@ -65,22 +62,25 @@ export const rpcError = (
 /** Renders refusals of `/mcp`, for a person who came with a browser as a page. */
 export const renderRpc: Renderer<RpcRefusal | Problem> = (failure, { request }) => {
   const { detail = "The service is not ready.", status } = failure
-  if (isPerson(request)) return addressPage(status, failure instanceof RpcRefusal ? failure.headers : {})
-  if (failure instanceof RpcRefusal) return rpcError(status, detail, failure.headers)
+  const headers = failure instanceof RpcRefusal ? failure.headers : undefined
+  if (isPerson(request)) return addressPage(status, headers)
+  if (failure instanceof RpcRefusal) return rpcError(status, detail, headers)
   return rpcError(status, status === 415 ? `${detail} Send application/json as it is.` : detail)
 }
 
-const adviceFor = (token: string): string =>
-  token.startsWith("svc_live_")
+const adviceFor = (token: string | undefined): string => {
+  if (token === undefined) return "Sign in first: MCP clients open a page for it by themselves."
+  return token.startsWith("svc_live_")
     ? "An API key opens /v1, not /mcp: clients of /mcp sign in by themselves."
     : "The access token is unknown, over or revoked. Refresh it, or sign in again."
+}
 
 /**
  * Sends a client to the sign-in (RFC 6750 section 3, RFC 9728 section 5.1). Only who showed a token is told that it is not
  * valid: for the others nothing went wrong.
  */
 export const unauthorized = (baseUrl: string, token?: string): RpcRefusal => {
-  const advice = token === undefined ? "Sign in first: MCP clients open a page for it by themselves." : adviceFor(token)
+  const advice = adviceFor(token)
   const parameters = [
     ...(token === undefined ? [] : ['error="invalid_token"', `error_description="${advice}"`]),
     `scope="${memoryScope}"`,

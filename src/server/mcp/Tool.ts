@@ -19,14 +19,7 @@ import type { Versions } from "../versions/Versions.ts"
 export type ToolServices = Changes | Links | Rows | Search | Settings | Writes | Tables | Versions
 
 /** What clients are told of a tool before they call it. */
-export interface ToolHints {
-  readonly readOnlyHint: boolean
-  readonly destructiveHint: boolean
-  readonly idempotentHint: boolean
-  readonly openWorldHint: false
-}
-
-const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean): ToolHints => ({
+const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean) => ({
   readOnlyHint,
   destructiveHint,
   idempotentHint,
@@ -48,7 +41,7 @@ export interface Tool<Input extends Schema.Top = Schema.Top> {
   readonly title: string
   /** What it is for and when to use it, in at most 1,024 characters, with placeholders like `{limits.rowBytes}`. */
   readonly description: string
-  readonly hints: ToolHints
+  readonly hints: ReturnType<typeof hints>
   readonly input: Input
   readonly output: Schema.Top
   /** Of a tool that does what another one does: the part of its arguments and result that lists tell. */
@@ -77,15 +70,11 @@ export const tool = <Input extends Schema.Top>(
   }) as Tool
 
 /** To which table a call writes, and how, by its arguments. */
-export const targetOf = ({
-  dryRun,
-  idempotencyKey,
-  table
-}: {
+export const targetOf = (args: {
   readonly table: string
   readonly idempotencyKey?: string
   readonly dryRun?: boolean
-}): WriteTarget => ({ table, idempotencyKey, isDryRun: dryRun === true })
+}): WriteTarget => ({ table: args.table, idempotencyKey: args.idempotencyKey, isDryRun: args.dryRun === true })
 
 /** Clients that load tools only once a model searches for them have these at hand from the start: no memory is found without. */
 const alwaysLoaded: ReadonlySet<string> = new Set(["list_tables", "query", "search", "add", "remember"])

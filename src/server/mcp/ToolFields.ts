@@ -21,11 +21,16 @@ export const oneOf = <const Words extends ReadonlyArray<string>>(words: Words, d
 
 export const text = (description: string) => Schema.String.annotate({ description })
 
+export const flag = (description: string) => Schema.Boolean.annotate({ description })
+
 /** What may be left out. */
 export const anyText = (description: string) => Schema.optionalKey(text(description))
-export const anyFlag = (description: string) => Schema.optionalKey(Schema.Boolean.annotate({ description }))
+export const anyFlag = (description: string) => Schema.optionalKey(flag(description))
 export const anyTexts = (description: string) =>
   Schema.optionalKey(Schema.Array(Schema.String).annotate({ description }))
+
+export const anyObjects = (members: string, description: string) =>
+  Schema.optionalKey(Schema.Array(exactObject(members)).annotate({ description }))
 
 export const count = (description: string) =>
   Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description })
@@ -124,6 +129,9 @@ export const ifUpdatedAt = anyText(
   "As it was read: the call is refused, with the row as it is now, if the row changed since."
 )
 
+/** What every write to rows that are there takes. */
+export const guardedWrite = { returnRows, ifUpdatedAt, idempotencyKey }
+
 export const ifUpdatedAtOrNone = Schema.optionalKey(
   Schema.NullOr(Schema.String).annotate({
     message: "must be the updated_at of a row, or null",
@@ -194,14 +202,12 @@ export const withEdits = <Args extends { readonly edits?: ReadonlyArray<FlatEdit
     : Effect.fail(invalidFields(faults))
 }
 
-const stored = exactObject("As stored.")
-
 /** In a result: a row that was written, or what it is known by. */
 export const writtenRow = {
   id: anyText("The row's."),
   created_at: anyText("When added."),
   updated_at: anyText("When changed."),
-  row: Schema.optionalKey(stored)
+  row: Schema.optionalKey(exactObject("As stored."))
 }
 
 /** In the result of every tool that writes: the number of the write, and whether the result is one of an earlier call. */
@@ -210,9 +216,9 @@ export const writeTold = {
   replayed: anyFlag("An earlier result.")
 }
 
-export const created = Schema.Boolean.annotate({ description: "false: replaced." })
+export const created = flag("false: replaced.")
 
-export const storedRows = Schema.optionalKey(Schema.Array(stored).annotate({ description: "The rows." }))
+export const storedRows = anyObjects("As stored.", "The rows.")
 
 export const wasDryRun = anyFlag("Nothing was changed.")
 
@@ -262,6 +268,6 @@ export const measures = { sum: measure, min: measure, max: measure, avg: measure
 export const linkFields = {
   viewer_url: text("For a person."),
   download_url: text("The data itself."),
-  editable: Schema.Boolean.annotate({ description: "By whoever has it." }),
+  editable: flag("By whoever has it."),
   expires_at: text("When both URLs end.")
 }

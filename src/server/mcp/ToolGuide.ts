@@ -78,18 +78,12 @@ export const sayingOnce = (tools: ReadonlyArray<ListedTool>): ReadonlyArray<List
   }))
 }
 
-/** Something that a person wants of their agent, and the tool for it. Code stands in backticks. */
-interface Wish {
-  readonly wish: string
-  readonly tool: string
-}
-
 /** What agents do first, for people and for agents. */
 export const firstStep =
   "Call `list_tables` first: it shows what is remembered, and how. Then use the table and the fields that exist, rather than new ones."
 
-/** Which tool for which wish. */
-export const wishes: ReadonlyArray<Wish> = [
+/** Which tool for which wish that a person has of their agent. Code stands in backticks. */
+export const wishes = [
   {
     wish: "Remember a preference, a fact, a link, code or another text",
     tool: '`remember`; with key `["title"]` it replaces'
@@ -111,17 +105,8 @@ export const wishes: ReadonlyArray<Wish> = [
   { wish: "Show or let a person edit", tool: "`open_row`, `open_text_field`, or `query` with `includeLink`" }
 ]
 
-/** A call that shows how a tool is meant. */
-interface ToolExample {
-  readonly tool: string
-  /** What the person said. */
-  readonly said: string
-  readonly args: object
-  readonly answer: string
-}
-
-/** One worked example of each tool whose arguments are more than names and values. */
-export const toolExamples: ReadonlyArray<ToolExample> = [
+/** One worked example of each tool whose arguments are more than names and values, with what the person said. */
+export const toolExamples = [
   {
     tool: "query",
     said: "What did I spend most on in March?",

@@ -10,13 +10,9 @@ type Response = HttpServerResponse.HttpServerResponse
 
 const sessionName = "agent_memory_session"
 
-/** The session token that a request's browser sent. It may be unknown or expired. */
-const sessionToken = (request: Request, settings: Settings["Service"]): string | undefined =>
-  ownCookie(request, sessionName, settings)
-
 /** Whether a request's browser has a session, which may be unknown or expired. */
 export const hasSession = (request: Request, settings: Settings["Service"]): boolean =>
-  sessionToken(request, settings) !== undefined
+  ownCookie(request, sessionName, settings) !== undefined
 
 /** The response that signs its browser in. */
 export const withSession = (response: Response, session: Session, settings: Settings["Service"]): Response =>
@@ -61,7 +57,7 @@ export const withoutAttempt = (response: Response, settings: Settings["Service"]
 
 /** The session of the browser that sent a request. The request's log line gets its account. */
 export const currentSession = Effect.fnUntraced(function* (request: Request) {
-  const token = sessionToken(request, yield* Settings)
+  const token = ownCookie(request, sessionName, yield* Settings)
   const session = token === undefined ? Option.none<FoundSession>() : yield* (yield* Sessions).find(token)
   if (Option.isSome(session)) (yield* CurrentRequest).accountId = session.value.accountId
   return session

@@ -64,15 +64,14 @@ export class Sessions extends Context.Service<Sessions>()("agent-memory/server/a
 
     const open = traced("Sessions.open")(function* (accountId: AccountId, email: Email) {
       const token = yield* tokens.make(accountId)
-      const opened = yield* sql<{ expires_at: Date }>`
+      const [opened] = yield* sql<{ expires_at: Date }>`
         INSERT INTO browser_sessions (account_id, session_hash, email, created_at, expires_at)
         SELECT ${accountId}, ${yield* tokens.hash(token)}, ${email}, now,
           now + make_interval(days => ${sessionDays}::integer)
         FROM memory_now() AS now
         RETURNING expires_at
       `
-      const session: Session = { accountId, email, token, expiresAt: opened[0]!.expires_at }
-      return session
+      return { accountId, email, token, expiresAt: opened!.expires_at } satisfies Session
     }, refine)
 
     // A use is written once an hour at most, so that few requests wait for the disk.

@@ -107,17 +107,12 @@ export const versions = tool({
     cursor: F.anyText("next_cursor of the result before.")
   }),
   output: Schema.Struct({
-    versions: Schema.optionalKey(
-      Schema.Array(
-        F.exactObject("version, id, table, operation, change, changed_by, archived_at, expires_at, row")
-      ).annotate({ description: "Newest first." })
+    versions: F.anyObjects(
+      "version, id, table, operation, change, changed_by, archived_at, expires_at, row",
+      "Newest first."
     ),
-    changes: Schema.optionalKey(
-      Schema.Array(F.exactObject("change, at, table, operation, row_id, changed_by, version")).annotate({
-        description: "Newest first."
-      })
-    ),
-    has_more: Schema.Boolean.annotate({ description: "There is more." }),
+    changes: F.anyObjects("change, at, table, operation, row_id, changed_by, version", "Newest first."),
+    has_more: F.flag("There is more."),
     next_cursor: F.nextCursor,
     current: Schema.optionalKey(F.exactObject("Of a live row: updated_at, change, changed_by")),
     note: F.anyText("Why there are none.")
@@ -143,18 +138,12 @@ export const restore = tool({
     version: F.version,
     change: F.change,
     dryRun: F.anyFlag("With change: true tells what it would do."),
-    returnRows: F.returnRows,
-    ifUpdatedAt: F.ifUpdatedAt,
-    idempotencyKey: F.idempotencyKey
+    ...F.guardedWrite
   }),
   output: Schema.Struct({
     ...F.writtenRow,
     undone: F.anyCount("The undone change."),
-    rows: Schema.optionalKey(
-      Schema.Array(F.exactObject("table, operation, row_id")).annotate({
-        description: "What the undo did."
-      })
-    ),
+    rows: F.anyObjects("table, operation, row_id", "What the undo did."),
     dry_run: F.wasDryRun,
     ...F.writeTold
   }),

@@ -138,7 +138,7 @@ export const query = tool({
   }),
   output: Schema.Struct({
     rows: F.foundRows,
-    has_more: Schema.Boolean.annotate({ description: "More rows match." }),
+    has_more: F.flag("More rows match."),
     matched: F.count("How many rows match in all."),
     next_cursor: F.nextCursor,
     note: F.note,
@@ -217,11 +217,7 @@ export const count = tool({
   output: Schema.Struct({
     count: F.count("How many rows match."),
     ...F.measures,
-    groups: Schema.optionalKey(
-      Schema.Array(F.exactObject("value, count, measures")).annotate({
-        description: "With by: most rows first."
-      })
-    ),
+    groups: F.anyObjects("value, count, measures", "With by: most rows first."),
     other: Schema.optionalKey(
       Schema.Struct({ groups: F.count("How many."), count: F.count("Their rows.") }).annotate({
         description: "The further groups."

@@ -86,7 +86,7 @@ export const search = tool({
       })
     ).annotate({ description: "The rows, last changed first." }),
     matched: F.count("How many rows match in all."),
-    has_more: Schema.Boolean.annotate({ description: "true: more rows match than are in hits." }),
+    has_more: F.flag("true: more rows match than are in hits."),
     note: F.note
   }),
   run: Effect.fnUntraced(function* (args, actor) {
@@ -112,14 +112,6 @@ const format = F.anyText("For example yaml.")
 const mediaType = F.anyText("For example image/png.")
 const url = F.text("Its address.")
 
-const ownFields = {
-  url: Schema.optionalKey(url.annotate({ description: "Required for a resource." })),
-  mediaType,
-  language,
-  shell,
-  format
-}
-
 /** A memory's arguments around those of its kind. The long ones are last: some clients drop what follows a long one. */
 const withOwn = <Own extends Schema.Struct.Fields>(own: Own) => ({
   title: memoryTitle,
@@ -142,11 +134,15 @@ const withOwn = <Own extends Schema.Struct.Fields>(own: Own) => ({
   content: memoryContent
 })
 
-const memoryFields = withOwn(ownFields)
+const { title, ...otherFields } = withOwn({
+  url: Schema.optionalKey(url.annotate({ description: "Required for a resource." })),
+  mediaType,
+  language,
+  shell,
+  format
+})
 
-const { title, ...otherFields } = memoryFields
-
-type Memory = Schema.Struct<typeof memoryFields>["Type"]
+type Memory = Schema.Struct<typeof otherFields & { readonly title: typeof title }>["Type"]
 
 /** Stored text is never run, applied or followed: the row says so to whoever reads it back. */
 const safety = { inert: true, executable: false, reviewed: false }

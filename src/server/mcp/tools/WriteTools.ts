@@ -38,11 +38,7 @@ export const upsert = tool({
     idempotencyKey: F.idempotencyKey,
     row: F.row
   }),
-  output: Schema.Struct({
-    created: F.created,
-    ...F.writtenRow,
-    ...F.writeTold
-  }),
+  output: Schema.Struct({ created: F.created, ...F.writtenRow, ...F.writeTold }),
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
     const { ifUpdatedAt, key, row } = args
@@ -60,9 +56,7 @@ export const updateRow = tool({
   input: Schema.Struct({
     table: F.table,
     id: F.id,
-    returnRows: F.returnRows,
-    ifUpdatedAt: F.ifUpdatedAt,
-    idempotencyKey: F.idempotencyKey,
+    ...F.guardedWrite,
     edits: F.edits,
     patch: F.patch
   }),
@@ -85,9 +79,7 @@ export const updateWhere = tool({
     table: F.table,
     allowMultiple: F.allowMultiple,
     dryRun: F.dryRun,
-    returnRows: F.returnRows,
-    ifUpdatedAt: F.ifUpdatedAt,
-    idempotencyKey: F.idempotencyKey,
+    ...F.guardedWrite,
     search: F.anySearch,
     filter: F.requiredFilter,
     edits: F.edits,
@@ -104,15 +96,18 @@ export const updateWhere = tool({
   isRead: ({ dryRun }) => dryRun === true,
   run: Effect.fnUntraced(function* (args, actor) {
     const writes = yield* Writes
-    const { allowMultiple, dryRun: _dry, idempotencyKey: _key, ...others } = yield* F.withEdits(args)
-    const { returnRows: _rows, table: _table, ...changes } = others
-    const operation = { action: "update_where", ...changes, allowMultiple: allowMultiple === true } as const
+    const {
+      dryRun: _dry,
+      idempotencyKey: _key,
+      returnRows: _rows,
+      table: _table,
+      ...changes
+    } = yield* F.withEdits(args)
+    const operation = { action: "update_where", ...changes, allowMultiple: args.allowMultiple === true } as const
     const { notes } = yield* Rows
     const write = notes.ofWrite(args, actor, writes.write(actor, targetOf(args), operation))
     if (args.dryRun !== true) return yield* written(write, shownBy(args, boundedUpdate, receipt))
-    return yield* written(write, dryUpdate).pipe(
-      Effect.catchTag("MultipleMatches", () => dryRefusedUpdate(actor, args))
-    )
+    return yield* Effect.catchTag(written(write, dryUpdate), "MultipleMatches", () => dryRefusedUpdate(actor, args))
   })
 })
 
@@ -151,11 +146,8 @@ export const remove = tool({
     const writes = yield* Writes
     const { notes } = yield* Rows
     const operation = { action: "delete", filter, search, all, forever, ifUpdatedAt } as const
-    const write = writes.write(actor, targetOf(args), operation)
-    return yield* written(
-      notes.ofWrite({ table, filter }, actor, write),
-      args.dryRun === true ? dryEvaluated : withoutNull
-    )
+    const write = notes.ofWrite({ table, filter }, actor, writes.write(actor, targetOf(args), operation))
+    return yield* written(write, args.dryRun === true ? dryEvaluated : withoutNull)
   })
 })
 
@@ -201,21 +193,19 @@ const faultsOf = (item: BatchItem, index: number): ReadonlyArray<FieldIssue> => 
   ]
 }
 
-const maxFaults = 20
-
 /** A guard that says nothing, as models fill in what they leave out: only upsert takes null. */
 const withoutNullGuard = (item: BatchItem): BatchItem => {
   const { ifUpdatedAt, ...others } = item
   return ifUpdatedAt === null && item.action !== "upsert" ? others : item
 }
 
-/** The operations that flat items stand for. */
+/** The operations that flat items stand for. At most 20 faults are told. */
 const operationsOf = (given: ReadonlyArray<BatchItem>) => {
   const items = given.map(withoutNullGuard)
-  const faults = items.flatMap(faultsOf)
+  const faults = items.flatMap(faultsOf).slice(0, 20)
   return faults.length === 0
     ? Effect.succeed(items as ReadonlyArray<BatchOperation>)
-    : Effect.fail(invalidFields(faults.slice(0, maxFaults)))
+    : Effect.fail(invalidFields(faults))
 }
 
 /** A problem of one operation, which says in words too which it is. */
