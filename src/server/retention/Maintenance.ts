@@ -26,7 +26,6 @@ export class Recount extends Context.Service<Recount>()("agent-memory/server/ret
   make: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    /** The next account ids, in their order. */
     const accountsAfter = traced("Recount.accountsAfter")(function* (after: string, limit: number) {
       const found = yield* sql<{ account_id: AccountId }>`
         SELECT account_id FROM accounts WHERE account_id > ${after} AND closed_at IS NULL ORDER BY account_id LIMIT ${limit}
@@ -70,12 +69,12 @@ export class Recount extends Context.Service<Recount>()("agent-memory/server/ret
         WHERE recorded <> counted
         ORDER BY counter, table_name
       `
-      return found.map((row) => ({
+      return found.map(({ counted, counter, recorded, table_name }): Drift => ({
         account_id: accountId,
-        counter: row.counter,
-        ...(row.table_name === null ? {} : { table: row.table_name }),
-        recorded: Number(row.recorded),
-        counted: Number(row.counted)
+        counter,
+        ...(table_name !== null && { table: table_name }),
+        recorded: Number(recorded),
+        counted: Number(counted)
       }))
     }, refine)
 
@@ -99,9 +98,7 @@ export class Recount extends Context.Service<Recount>()("agent-memory/server/ret
         after = page.at(-1)!
         yield* Effect.sleep(pace.pause)
       }
-      yield* drifted === 0
-        ? Effect.logInfo("Recounted", { accounts, drifted })
-        : Effect.logError("Recounted", { accounts, drifted })
+      yield* Effect.logWithLevel(drifted === 0 ? "Info" : "Error")("Recounted", { accounts, drifted })
       return { accounts, drifted, drifts }
     }).pipe(Effect.withSpan("Recount.run"))
 

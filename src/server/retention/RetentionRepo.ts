@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, flow, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { AccountId } from "../../domain/Account.ts"
 import type { KeyId } from "../../domain/Key.ts"
@@ -280,11 +280,9 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
       refine
     )
 
-    const lockAccount = makeLockAccount(sql)
-
     return {
       tryLock,
-      lockAccount: (accountId: AccountId) => refine(lockAccount(accountId)),
+      lockAccount: flow(makeLockAccount(sql), refine),
       findExpired,
       removeVersions,
       removeChanges,

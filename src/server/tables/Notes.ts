@@ -9,7 +9,7 @@ import { type Selection, mayHave, type TableFields } from "../../domain/query/Fi
 import { systemFields, type Row } from "../../domain/Row.ts"
 import type { WriteResult } from "./engine/Evaluation.ts"
 
-/** What found nothing: a filter's JSON and a sort, as they were sent. */
+/** What found nothing. The filter is as it was sent. */
 export interface Asked {
   readonly table: string
   readonly filter: JsonText | undefined
@@ -41,7 +41,6 @@ export const makeNotes = (
       )
   })
 
-  /** Why nothing may have been found. */
   const ofNothing = ({ filter, table }: Asked, actor: Actor): Effect.Effect<string | undefined> =>
     Effect.flatMap(makeOfFilter(table, actor), (ofFilter) => ofFilter(filter))
 

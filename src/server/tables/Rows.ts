@@ -1,5 +1,5 @@
-import { Effect, Context, Layer, Option } from "effect"
-import type { InvalidCursor, InvalidRequest } from "../../domain/Problem.ts"
+import { Effect, Context, Layer, Option, type Scope } from "effect"
+import type { InvalidCursor, InvalidRequest, Unavailable } from "../../domain/Problem.ts"
 import { type Query, filterOf, hasConditions, meetsConditions, parseMatching, type Filter } from "../../domain/Query.ts"
 import {
   cursorAfter,
@@ -30,7 +30,7 @@ import { Capacity, noRoom, readWithinRoom, roomToAnswer } from "../capacity/Capa
 import type { CachedTable } from "./engine/cache/CachedTable.ts"
 import { TableCache } from "./engine/cache/TableCache.ts"
 import { traced } from "../telemetry/Telemetry.ts"
-import { fieldsIn, Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
+import { fieldsIn, type Summary, summaryOf, type Summing } from "../../domain/query/Summary.ts"
 import { noteMember } from "./operations/OperationKind.ts"
 import { makeNotes, noted } from "./Notes.ts"
 import { makeStoredRows } from "./StoredRows.ts"
@@ -80,8 +80,7 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       const { accountId } = actor
       if (!sees(actor, table)) return { fields: new Map() as TableFields, changedAt: undefined }
       const cached = yield* cache.at(accountId, table, actor)
-      const every = { filter: undefined, sort: undefined, limit: everyRow }
-      const { rows } = cached ?? (yield* selectStored(accountId, table, every))
+      const { rows } = cached ?? (yield* selectStored(accountId, table, everyRow(undefined)))
       return { fields: yield* inTurns(cached?.fields() ?? fieldsOf(rows)), changedAt: lastChange(rows) }
     }, Effect.scoped)
 
@@ -96,7 +95,7 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
     const selectStored = Effect.fnUntraced(function* (accountId: AccountId, table: string, query: Query) {
       const { filter, limit } = query
       const isDecided = stored.decides(filter)
-      const asked = isDecided ? query : { ...query, limit: everyRow }
+      const asked = isDecided ? query : { ...query, limit: mostRows }
       const found = yield* readWithinRoom(accountId, capacity, (most) => stored.query(accountId, table, asked, most))
       const rows = isDecided ? found.rows : yield* inTurns(meeting(filter!, found.rows, limit + 1))
       return { rows: rows.slice(0, limit), hasMore: rows.length > limit }
@@ -106,15 +105,13 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
     const select = Effect.fnUntraced(function* (actor: Actor, table: string, query: Query) {
       const { accountId } = actor
       const { filter } = query
-      if (filter?.isImpossible === true || !sees(actor, table)) return { rows: [], hasMore: false }
+      if (findsNothing(actor, table, filter)) return { rows: [], hasMore: false }
       const cached = yield* cache.at(accountId, table, actor)
-      if (cached !== undefined) {
-        const found = yield* inMemory(accountId, cached, filter, cached.query(query))
-        const bytes = found.rows.reduce((sum, { data }) => sum + data.bytes, 0)
-        yield* roomToAnswer(accountId, capacity, bytes)
-        return found
-      }
-      return yield* selectStored(accountId, table, query)
+      if (cached === undefined) return yield* selectStored(accountId, table, query)
+      const found = yield* inMemory(accountId, cached, filter, cached.query(query))
+      const bytes = found.rows.reduce((sum, { data }) => sum + data.bytes, 0)
+      yield* roomToAnswer(accountId, capacity, bytes)
+      return found
     })
 
     /**
@@ -135,26 +132,23 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       accountId: AccountId,
       table: string,
       cached: CachedTable | undefined,
-      filter: Filter
-    ) {
-      const asked = { filter, sort: undefined, limit: everyRow }
-      const { rows } =
-        cached === undefined
-          ? yield* selectStored(accountId, table, asked)
-          : yield* inMemory(accountId, cached, filter, cached.query(asked))
-      return rows as ReadonlyArray<Row>
+      filter: Filter | undefined
+    ): Effect.fn.Return<ReadonlyArray<Row>, Unavailable, Scope.Scope> {
+      const asked = everyRow(filter)
+      if (cached === undefined) return (yield* selectStored(accountId, table, asked)).rows
+      return (yield* inMemory(accountId, cached, filter, cached.query(asked))).rows
     })
 
     /** All rows that match, in insertion order, for a response that shows little of them. */
     const every = traced("Rows.every")(function* (actor: Actor, table: string, filter: Filter) {
-      if (filter.isImpossible || !sees(actor, table)) return []
+      if (findsNothing(actor, table, filter)) return []
       return yield* matching(actor.accountId, table, yield* cache.at(actor.accountId, table, actor), filter)
     })
 
     /** How many rows match. */
     const matched = Effect.fnUntraced(function* (actor: Actor, table: string, filter: Filter | undefined) {
       const { accountId } = actor
-      if (filter?.isImpossible === true || !sees(actor, table)) return 0
+      if (findsNothing(actor, table, filter)) return 0
       const cached = yield* cache.at(accountId, table, actor)
       if (cached !== undefined) return yield* inMemory(accountId, cached, filter, cached.count(filter))
       if (filter === undefined || stored.decides(filter)) return yield* stored.count(accountId, table, filter)
@@ -182,37 +176,31 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
       table: string,
       filter: Filter | undefined,
       summing: Summing,
-      {
-        asked,
-        fitting
-      }: { readonly asked?: JsonText | undefined; readonly fitting?: Parameters<Summary["text"]>[0] } = {}
+      options: { readonly asked?: JsonText | undefined; readonly fitting?: Parameters<Summary["text"]>[0] } = {}
     ) {
       const { accountId } = actor
-      const isReadable = filter?.isImpossible !== true && sees(actor, table)
-      const cached = isReadable ? yield* cache.at(accountId, table, actor) : undefined
-      const every = { filter, sort: undefined, limit: everyRow }
-      const found = !isReadable
-        ? new Summary(summing)
-        : cached === undefined
-          ? yield* inTurns(summaryOf((yield* selectStored(accountId, table, every)).rows, summing))
+      const isEmpty = findsNothing(actor, table, filter)
+      const cached = isEmpty ? undefined : yield* cache.at(accountId, table, actor)
+      const found =
+        cached === undefined
+          ? yield* inTurns(summaryOf(isEmpty ? [] : yield* matching(accountId, table, undefined, filter), summing))
           : yield* inMemory(accountId, cached, filter, cached.summarize(filter, summing))
-      const text = found.text(fitting)
+      const text = found.text(options.fitting)
       yield* roomToAnswer(accountId, capacity, text.length)
       const isUnused = text.includes('"numbers":0') || text.includes(`"missing":${found.count}`)
-      const names = fieldsIn(summing)
       const added = summing.measures.map(({ field }) => field)
       const note =
         found.count === 0
-          ? yield* notes.ofNothing({ table, filter: asked }, actor)
+          ? yield* notes.ofNothing({ table, filter: options.asked }, actor)
           : isUnused
-            ? yield* notes.ofFields(actor, table, names, added)
+            ? yield* notes.ofFields(actor, table, fieldsIn(summing), added)
             : undefined
       return noted(JsonText.trusted(text), note)
     }, Effect.scoped)
 
     /** How many rows match, and the ids of at most `limit` of them in insertion order. */
     const ids = traced("Rows.ids")(function* (actor: Actor, table: string, filter: Filter, limit: number) {
-      if (filter.isImpossible || !sees(actor, table)) return { matched: 0, ids: [] }
+      if (findsNothing(actor, table, filter)) return { matched: 0, ids: [] }
       const { accountId } = actor
       const cached = yield* cache.at(accountId, table, actor)
       if (cached === undefined && stored.decides(filter)) return yield* stored.ids(accountId, table, filter, limit)
@@ -262,7 +250,13 @@ const tooManyScans = noRoom({
 })
 
 /** More rows than any table has. */
-const everyRow = 2_000_000_000
+const mostRows = 2_000_000_000
+
+const everyRow = (filter: Filter | undefined): Query => ({ filter, sort: undefined, limit: mostRows })
+
+/** Whether an actor finds nothing, whatever the table has. */
+const findsNothing = (actor: Actor, table: string, filter: Filter | undefined): boolean =>
+  filter?.isImpossible === true || !sees(actor, table)
 
 /** Those rows, up to a number, that meet what only the service can look into. */
 function* meeting<A extends Row>(filter: Filter, rows: ReadonlyArray<A>, most: number): Turns<ReadonlyArray<A>> {

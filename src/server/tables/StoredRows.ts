@@ -23,19 +23,11 @@ const arraysAndObjects = "5"
 
 /** Finds rows by the sort keys that are stored with them, as far as those tell. */
 export const makeCandidates = (sql: SqlClient.SqlClient) => {
-  const byTime = (column: "created_at" | "updated_at", { instant, operator }: TimeCondition): Statement.Fragment => {
+  const byTime = ({ instant, name, operator }: Condition & TimeCondition): Statement.Fragment => {
     // Times are stored in whole milliseconds, and an instant may lie between two.
     const [least, most] = [time(Math.ceil(instant)), time(Math.floor(instant))]
-    switch (operator) {
-      case "after":
-        return sql`${sql(column)} > ${most}`
-      case "from":
-        return sql`${sql(column)} >= ${least}`
-      case "before":
-        return sql`${sql(column)} < ${least}`
-      case "until":
-        return sql`${sql(column)} <= ${most}`
-    }
+    const compared = { after: sql`> ${most}`, from: sql`>= ${least}`, before: sql`< ${least}`, until: sql`<= ${most}` }
+    return sql`${sql(name)} ${compared[operator]}`
   }
 
   /** Short keys are in the order of full ones, and only a cut one may be that of several. */
@@ -82,16 +74,7 @@ export const makeCandidates = (sql: SqlClient.SqlClient) => {
   }
 
   const candidatesOf = (condition: Condition): Candidates => {
-    switch (condition.operator) {
-      case "after":
-      case "from":
-      case "before":
-      case "until":
-        return {
-          conditions: [byTime(condition.name === "created_at" ? "created_at" : "updated_at", condition)],
-          isExact: true
-        }
-    }
+    if ("instant" in condition) return { conditions: [byTime(condition)], isExact: true }
     if (systemFields.has(condition.name)) return ofSystemField(condition)
     switch (condition.operator) {
       case "contains":
@@ -126,17 +109,14 @@ export const makeStoredRows = (sql: SqlClient.SqlClient) => {
 
   const matching = (accountId: AccountId, table: string, filter: Filter | undefined): Statement.Fragment => {
     const conditions: Array<Statement.Fragment> = [sql`account_id = ${accountId}`, sql`table_name = ${table}`]
-    if (filter?.id !== undefined) conditions.push(sql`id = ${filter.id}`)
-    if (filter?.createdAt !== undefined) conditions.push(sql`created_at = ${time(filter.createdAt)}`)
-    if (filter?.updatedAt !== undefined) conditions.push(sql`updated_at = ${time(filter.updatedAt)}`)
-    if (filter !== undefined && filter.fields.wanted.size > 0) {
-      conditions.push(containing("facets", filter.fields.short))
-    }
-    if (filter !== undefined && filter.fields.long !== null) {
-      conditions.push(containing("long_facets", filter.fields.long))
-    }
-    if (filter !== undefined) conditions.push(...candidates(filter).conditions)
-    return sql.and(conditions)
+    if (filter === undefined) return sql.and(conditions)
+    const { createdAt, fields, id, updatedAt } = filter
+    if (id !== undefined) conditions.push(sql`id = ${id}`)
+    if (createdAt !== undefined) conditions.push(sql`created_at = ${time(createdAt)}`)
+    if (updatedAt !== undefined) conditions.push(sql`updated_at = ${time(updatedAt)}`)
+    if (fields.wanted.size > 0) conditions.push(containing("facets", fields.short))
+    if (fields.long !== null) conditions.push(containing("long_facets", fields.long))
+    return sql.and([...conditions, ...candidates(filter).conditions])
   }
 
   /** The rows that are yet to be given: {@link isBehind} in SQL. */

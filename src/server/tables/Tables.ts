@@ -16,7 +16,6 @@ import { traced } from "../telemetry/Telemetry.ts"
 import { texts } from "../sql/SharedSql.ts"
 import { refine } from "../sql/SqlFailure.ts"
 
-/** A table, and how many rows it has. */
 export interface TableEntry {
   readonly name: string
   readonly rows: number
@@ -45,18 +44,6 @@ export interface Totals {
   readonly version_bytes: number
 }
 
-/** What an account stores, and its limits. */
-interface TablesOverview {
-  readonly tables: ReadonlyArray<TableEntry | DescribedTable>
-  readonly usage: { readonly tables: number; readonly storage_bytes: number }
-  readonly limits: {
-    readonly tables: number
-    readonly rows_per_table: number
-    readonly storage_bytes: number
-    readonly row_bytes: number
-  }
-}
-
 /** An account's tables as a whole, as far as the actor can see them. */
 export class Tables extends Context.Service<Tables>()("agent-memory/server/tables/Tables", {
   make: Effect.gen(function* () {
@@ -67,6 +54,12 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
     const rowsOf = yield* Rows
     const capacity = yield* Capacity
 
+    const isListed = (accountId: AccountId) => sql`(t.rows > 0 OR EXISTS (
+            SELECT FROM versions v
+            WHERE v.account_id = ${accountId} AND v.table_name = t.name
+              AND v.archived_at > memory_now() - make_interval(days => ${limits.versionDays}::integer)
+          ))`
+
     /** Tables with live rows or restorable versions, by name, of those that the actor can see. */
     const listed = traced("Tables.listed")(function* (actor: Actor) {
       const { accountId } = actor
@@ -74,11 +67,7 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
           SELECT t.name, t.rows
           FROM tables t
           WHERE t.account_id = ${accountId}
-            AND (t.rows > 0 OR EXISTS (
-              SELECT FROM versions v
-              WHERE v.account_id = ${accountId} AND v.table_name = t.name
-                AND v.archived_at > memory_now() - make_interval(days => ${limits.versionDays}::integer)
-            ))
+            AND ${isListed(accountId)}
           ORDER BY t.name
         `
       return all.filter(({ name }) => sees(actor, name))
@@ -122,11 +111,7 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
           GROUP BY table_name
         ) AS r ON r.table_name = t.name
         WHERE t.account_id = ${accountId} AND (${names}::text[] IS NULL OR t.name = ANY(${names}::text[]))
-          AND (t.rows > 0 OR EXISTS (
-            SELECT FROM versions v
-            WHERE v.account_id = ${accountId} AND v.table_name = t.name
-              AND v.archived_at > memory_now() - make_interval(days => ${limits.versionDays}::integer)
-          ))
+          AND ${isListed(accountId)}
         ORDER BY t.name
       `
     }, refine)
@@ -194,12 +179,9 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
       const [tables, bytes] = yield* Effect.all([entries(actor, mostFields), storageBytes(accountId, access.tables)], {
         concurrency: "unbounded"
       })
-      const overview: TablesOverview = {
+      return {
         tables,
-        usage: {
-          tables: tables.filter(({ rows }) => rows > 0).length,
-          storage_bytes: bytes
-        },
+        usage: { tables: tables.filter(({ rows }) => rows > 0).length, storage_bytes: bytes },
         limits: {
           tables: limits.tables,
           rows_per_table: limits.rowsPerTable,
@@ -207,7 +189,6 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
           row_bytes: limits.rowBytes
         }
       }
-      return overview
     })
 
     /** The names of those that {@link list} has. */
@@ -222,7 +203,7 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
         [totals(actor), limiter.remaining({ accountId, id })],
         { concurrency: "unbounded" }
       )
-      const usage: Usage = {
+      return {
         account_id: accountId,
         key: { id, name },
         tables,
@@ -232,8 +213,7 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
         limits: usageLimits(limits),
         // The reads as of this request's own admission, since other requests may have spent some meanwhile.
         remaining: { writes, reads: remainingReads }
-      }
-      return usage
+      } satisfies Usage
     })
 
     /** `{tables: {name: [row]}}` of one snapshot, as a stream of text, once the database has begun to respond. */

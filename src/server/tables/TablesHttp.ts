@@ -23,9 +23,7 @@ import { Search } from "./Search.ts"
 /** How long an export may take: it occupies a connection of the database. */
 export const ExportDeadline = Context.Reference<Duration.Input>(
   "agent-memory/server/tables/TablesHttp/ExportDeadline",
-  {
-    defaultValue: () => "5 minutes"
-  }
+  { defaultValue: () => "5 minutes" }
 )
 
 const busy = noRoom({
@@ -89,29 +87,24 @@ export const TablesHttp = HttpApiBuilder.group(
   })
 )
 
-export const targetOf = ({
-  headers,
-  params
-}: {
+interface TableRequest {
   readonly params: { readonly table: string }
-  readonly headers: { readonly "idempotency-key"?: string }
-}): WriteTarget => ({ table: params.table, idempotencyKey: headers["idempotency-key"] })
+  readonly headers: { readonly "idempotency-key"?: string; readonly "if-match"?: string }
+}
+
+export const targetOf = ({ headers, params }: TableRequest): WriteTarget => ({
+  table: params.table,
+  idempotencyKey: headers["idempotency-key"]
+})
 
 /** The guard in a request's header. */
-export const guardHeaderOf = ({
-  headers
-}: {
-  readonly headers: { readonly "if-match"?: string }
-}): { readonly ifMatch?: string } => {
+export const guardHeaderOf = ({ headers }: TableRequest): { readonly ifMatch?: string } => {
   const ifMatch = headers["if-match"]
   return ifMatch === undefined ? {} : { ifMatch }
 }
 
 /** The response of a write. Headers have the number of its change, and mark one that an idempotency key repeated. */
-export const writeAnswer = (
-  { body, change, replayed }: WriteResult,
-  status = 200
-): HttpServerResponse.HttpServerResponse => {
+export const writeAnswer = ({ body, change, replayed }: WriteResult, status = 200) => {
   const response = answer(body, status)
   if (change === undefined && !replayed) return response
   return HttpServerResponse.setHeaders(response, {

@@ -76,12 +76,13 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
     const requestOf = (
       actor: Actor,
       { idempotencyKey, isDryRun = false }: WriteOptions,
-      request: Pick<WriteRequest, "bytes" | "isBatch" | "operation" | "table" | "writes">,
+      request: Pick<WriteRequest, "bytes" | "operation" | "table" | "writes">,
       hash: () => string
     ): WriteRequest => {
       const key = unquoted(idempotencyKey)
       return {
         ...request,
+        isBatch: request.operation === "batch",
         accountId: actor.accountId,
         isDryRun,
         changedBy: changedByText(changedBy(actor)),
@@ -91,16 +92,9 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
       }
     }
 
-    const run = (
-      actor: Actor,
-      target: WriteTarget,
-      operation: string,
-      writes: ReadonlyArray<Write>,
-      isBatch: boolean,
-      text: string
-    ) => {
+    const run = (actor: Actor, target: WriteTarget, operation: string, writes: ReadonlyArray<Write>, text: string) => {
       const { table } = target
-      const parts = { table, operation, writes, isBatch, bytes: text.length }
+      const parts = { table, operation, writes, bytes: text.length }
       const request = requestOf(actor, target, parts, () => requestHash(text))
       return sees(actor, table) ? queue.run(request) : onAbsentTable(request)
     }
@@ -126,7 +120,7 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
       const checked = kind.check(operation, yield* sizeFor(actor, target.table, [operation]), "")
       if (Result.isFailure(checked)) return yield* checked.failure
       const text = operation.action === "add" ? operation.row.text : print(kind.canonical(operation))
-      return yield* run(actor, target, operation.action, [checked.success], false, text)
+      return yield* run(actor, target, operation.action, [checked.success], text)
     })
 
     /** One operation. Succeeds when it is durable. */
@@ -146,10 +140,8 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
       const refusal = refusalOf(actor, target.table, true)
       if (refusal !== undefined) return yield* refusal
       if (operations.length === 0 || operations.length > limits.batchOperations) {
-        return yield* invalid(
-          "/operations",
-          `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
-        )
+        const message = `must hold 1 to ${limits.batchOperations} operations, and holds ${operations.length}`
+        return yield* invalid("/operations", message)
       }
       const size = yield* sizeFor(actor, target.table, operations)
       const writes: Array<Write> = []
@@ -159,7 +151,7 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
         writes.push(checked.success)
       }
       const text = print(operations.map((operation) => kindOf(operation).canonical(operation)))
-      return yield* run(actor, target, "batch", writes, true, text)
+      return yield* run(actor, target, "batch", writes, text)
     }) as (
       actor: Actor,
       target: WriteTarget,
@@ -177,7 +169,7 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
       const read = yield* inTurns(readTables(tables, { now: actor.now.getTime(), rowBytes: limits.rowBytes }))
       if (Result.isFailure(read)) return yield* read.failure
       const { bytes, hash, write } = read.success
-      const request = { table: "", operation: "import", writes: [write], isBatch: false, bytes }
+      const request = { table: "", operation: "import", writes: [write], bytes }
       return yield* queue.run(requestOf(actor, options, request, () => hash))
     }) as (
       actor: Actor,
@@ -194,7 +186,7 @@ export class Writes extends Context.Service<Writes>()("agent-memory/server/table
       if (refusal !== undefined) return yield* refusal
       const write = { action: "undo", change, tables: actor.access.tables } as const
       const text = print(kindOf(write).canonical(write))
-      const request = { table: "", operation: "undo", writes: [write], isBatch: false, bytes: text.length }
+      const request = { table: "", operation: "undo", writes: [write], bytes: text.length }
       return yield* queue.run(requestOf(actor, options, request, () => requestHash(text)))
     }) as (actor: Actor, options: WriteOptions, change: number) => Effect.Effect<WriteResult, FailureOf<"undo">>
 

@@ -16,7 +16,6 @@ import { refine } from "../sql/SqlFailure.ts"
 import { noVersion } from "../tables/engine/Workspace.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 
-/** Which changes to list. */
 export interface ChangeQuery {
   /** Those after this one, oldest first. Without it, newest first. */
   readonly since?: number | undefined
@@ -111,18 +110,12 @@ export class Changes extends Context.Service<Changes>()("agent-memory/server/ver
           ? { change: Number.MAX_SAFE_INTEGER, place: 0, oldestFirst: false }
           : { change: since, place: lastPlace, oldestFirst: true })
       const found = yield* stored(actor, query, start)
-      const isMissing = start.oldestFirst && start.change < (found[0]?.swept ?? 0)
-      if (isMissing) return yield* expired(start.change)
+      if (start.oldestFirst && start.change < (found[0]?.swept ?? 0)) return yield* expired(start.change)
       const changes = found.flatMap((one) => (one.change === null ? [] : [changeOf(one)]))
       const shown = changes.slice(0, limit)
-      const last = shown.at(-1)
-      const page: ChangePage = {
-        changes: shown,
-        next:
-          changes.length > limit && last !== undefined
-            ? { change: last.change, place: last.place, oldestFirst: start.oldestFirst }
-            : undefined
-      }
+      const last = changes.length > limit ? shown.at(-1) : undefined
+      const next = last && { change: last.change, place: last.place, oldestFirst: start.oldestFirst }
+      const page: ChangePage = { changes: shown, next }
       return page
     })
 

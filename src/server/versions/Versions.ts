@@ -49,7 +49,6 @@ const versionOf = (table: string, id: string, { data, version, ...one }: StoredV
         }
       ]
 
-/** Which deleted rows to list. */
 interface DeletedQuery {
   readonly limit: number
   readonly after: DeletedPlace | undefined

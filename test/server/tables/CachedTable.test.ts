@@ -38,8 +38,9 @@ describe("A table in memory", () => {
 
   it("gives a page and whether there are more rows behind it", () => {
     const table = cachedTable(range(10).map((seq) => cachedRow(seq)))
-    const page = (offset: number, limit: number) => {
-      const { hasMore, rows } = atOnce(table.query({ filter: undefined, sort: undefined, limit, offset }))
+    const page = (seq: number, limit: number) => {
+      const after = { kind: "seq", seq } as const
+      const { hasMore, rows } = atOnce(table.query({ filter: undefined, sort: undefined, limit, after }))
       return [numbers(rows), hasMore]
     }
     assert.deepStrictEqual(page(0, 3), [[1, 2, 3], true])

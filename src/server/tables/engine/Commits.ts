@@ -15,7 +15,7 @@ import { commitText, type CommitParts } from "./CommitStatement.ts"
 import { requestScope, type IdempotencyRecord } from "./Evaluation.ts"
 import { operationsWithRows } from "../operations/Operations.ts"
 import { traced } from "../../telemetry/Telemetry.ts"
-import type { Archived, LoggedChange, WorkRow } from "./Workspace.ts"
+import type { Archived, LoggedChange, WorkRow, Workspace } from "./Workspace.ts"
 
 /** `stale`: the account changed since it was read, by another instance or with an idempotency key. It is to be read again. */
 export type CommitOutcome = (ArchiveBytes & Pick<Moment, "incarnation">) | "stale"
@@ -104,11 +104,7 @@ const bytesOf = ({ archived, records, touched }: Changes): number => {
 }
 
 /** All that one group of writes changes; stored as a whole, and only if the account is still at `revision`. */
-export interface Changes {
-  readonly revision: number
-  readonly nextSeq: number
-  readonly nextChange: number
-  readonly storageBytes: number
+export interface Changes extends Readonly<Pick<Workspace, "revision" | "nextSeq" | "nextChange" | "storageBytes">> {
   /** The row counts of the changed tables. */
   readonly rowsByTable: ReadonlyMap<string, number>
   readonly touched: ReadonlyArray<WorkRow>

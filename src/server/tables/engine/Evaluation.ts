@@ -53,9 +53,7 @@ export type WriteFailure = OperationFailure<Action>
 export type WriteOutcome = Result.Result<WriteResult, WriteFailure>
 
 /** A response that is kept for repeats of its request: one per scope and key of an account. */
-export interface IdempotencyRecord {
-  readonly scope: string
-  readonly key: string
+export interface IdempotencyRecord extends RecordKey {
   readonly requestHash: string
   readonly body: JsonText
   readonly change: number | null
@@ -65,6 +63,12 @@ export interface IdempotencyRecord {
 /** Such a response as it is read again: without a body once that may show rows that were deleted for good. */
 export interface KeptRecord extends Omit<IdempotencyRecord, "body"> {
   readonly body: JsonText | undefined
+}
+
+/** What a request with an idempotency key is known by. */
+export interface RecordKey {
+  readonly scope: string
+  readonly key: string
 }
 
 export const requestHash = (text: string): string => hash("sha256", text)
@@ -121,27 +125,21 @@ export class Evaluation {
     const { operation, table } = request
     const idempotency = request.isDryRun ? undefined : request.idempotency
     const scope = requestScope(operation, table)
-    if (idempotency !== undefined) {
-      const record = this.record(scope, idempotency.key, request.now)
-      if (record !== undefined) {
-        if (record.requestHash !== idempotency.requestHash) {
-          return Result.fail(new IdempotencyKeyReused({ detail: "This idempotency key was used for another request." }))
-        }
-        if (record.body === undefined) return Result.fail(forgottenAnswer())
-        return Result.succeed({ body: record.body, change: record.change ?? undefined, replayed: true })
+    const record = idempotency && this.record(scope, idempotency.key, request.now)
+    if (record !== undefined) {
+      if (record.requestHash !== idempotency?.requestHash) {
+        return Result.fail(new IdempotencyKeyReused({ detail: "This idempotency key was used for another request." }))
       }
+      if (record.body === undefined) return Result.fail(forgottenAnswer())
+      return Result.succeed({ body: record.body, change: record.change ?? undefined, replayed: true })
     }
     const mark = this.workspace.mark()
     const changes = this.workspace.changes.length
     const records = this.newRecords.size
     const outcome = yield* this.apply(request)
-    if (Result.isFailure(outcome)) {
+    if (Result.isFailure(outcome) || request.isDryRun) {
       this.undo(mark, records)
-      return Result.fail(outcome.failure)
-    }
-    if (request.isDryRun) {
-      this.undo(mark, records)
-      return Result.succeed({ body: outcome.success, change: undefined, replayed: false })
+      return Result.map(outcome, (body) => ({ body, change: undefined, replayed: false }))
     }
     const change = this.workspace.log(changes, request.now, request.changedBy)
     // An add with its own key has its record already, also when the request has the same key.
@@ -155,7 +153,6 @@ export class Evaluation {
     this.newRecords.set(recordId(record.scope, record.key), record)
   }
 
-  /** Goes back to where the workspace was at a mark, with so many records. */
   private undo(mark: number, records: number): void {
     this.workspace.undo(mark)
     if (this.newRecords.size === records) return
@@ -173,8 +170,9 @@ export class Evaluation {
     const { changedBy, isBatch, now, table, writes } = request
     const { limits, loaded, newId, workspace } = this
     const addScope = requestScope("add", table)
+    const mostResponse = maxResponseLength(limits)
     // Above a lowered limit, a request may still rewrite all that is stored.
-    const mostBuilt = Math.max(maxResponseLength(limits), workspace.storageBytes)
+    const mostBuilt = Math.max(mostResponse, workspace.storageBytes)
     const storage = workspace.storageBytes
     let built = 0
     const context: WriteContext = {
@@ -191,25 +189,15 @@ export class Evaluation {
       undoable: loaded.undoable,
       deleted: loaded.deleted,
       hash: requestHash,
-      addRecord: (key) => {
-        const record = this.record(addScope, key, now)
-        return record === undefined ? undefined : { rowHash: record.requestHash, body: record.body }
-      },
-      saveAddRecord: (key, row, body) =>
-        this.keep({
-          scope: addScope,
-          key,
-          requestHash: requestHash(row.text),
-          body,
-          change: workspace.nextChange,
-          createdAt: now
-        }),
+      addRecord: (key) => this.record(addScope, key, now),
+      saveAddRecord: (key, requestHash, body) =>
+        this.keep({ scope: addScope, key, requestHash, body, change: workspace.nextChange, createdAt: now }),
       count: (bytes, before, member) => {
         // What comes later in a batch may make the row shorter again.
         if (!isBatch && this.outgrows(bytes, before)) return tooLarge(bytes, limits.rowBytes, member)
         built += bytes
         if (built <= mostBuilt) return undefined
-        return isBatch ? responseTooLarge(maxResponseLength(limits)) : this.storageLimit(storage)
+        return isBatch ? responseTooLarge(mostResponse) : this.storageLimit(storage)
       }
     }
     const names = writes.flatMap((write) => kindOf(write).tables?.(write, loaded) ?? [])
@@ -250,8 +238,8 @@ export class Evaluation {
         results.push("}")
       }
       responseLength += body.length
-      if (index > 0 && responseLength > maxResponseLength(limits)) {
-        return this.refuse(request, responseTooLarge(maxResponseLength(limits)), index)
+      if (index > 0 && responseLength > mostResponse) {
+        return this.refuse(request, responseTooLarge(mostResponse), index)
       }
     }
     for (const [id, size] of sizes) {

@@ -64,9 +64,12 @@ const rowOf = (table: string, id: string, found: LoadedUndo): WorkRow | undefine
 
 /** Finds the rows of a write, each as it is now and as it was before, and how many bytes these have. */
 export const makeUndoFinder = (sql: SqlClient.SqlClient) => {
-  const entries = ({ change, tables }: WantedUndo): Statement.Fragment => sql`FROM changes
+  const entries = ({ change, tables }: WantedUndo): Statement.Fragment => sql`LATERAL (
+            SELECT table_name, row_id, operation, version, place
+            FROM changes
             WHERE account_id = a.account_id AND change = ${bigint(change)} AND change > a.swept_change
-              ${tables === null ? sql`` : sql`AND table_name = ANY (${texts(tables)}::text[])`}`
+              ${tables === null ? sql`` : sql`AND table_name = ANY (${texts(tables)}::text[])`}
+          ) c`
 
   const undoable = traced("SnapshotRepo.undoable")(function* (
     accountId: AccountId,
@@ -79,10 +82,7 @@ export const makeUndoFinder = (sql: SqlClient.SqlClient) => {
             r.change AS live_change, r.data AS live_data, newest.seq, newest.created_at, newest.updated_at,
             newest.version AS last_version, newest.change AS last_change, v.data AS before
           FROM accounts a
-          LEFT JOIN LATERAL (
-            SELECT table_name, row_id, operation, version, place
-            ${entries(wanted)}
-          ) c ON true
+          LEFT JOIN ${entries(wanted)} ON true
           LEFT JOIN LATERAL (
             SELECT seq, created_at, updated_at, last_version, change, data
             FROM rows
@@ -114,10 +114,7 @@ export const makeUndoFinder = (sql: SqlClient.SqlClient) => {
     const found = yield* sql<{ bytes: number }>`
           SELECT coalesce(sum(r.bytes), 0)::float8 + coalesce(sum(v.bytes), 0)::float8 AS bytes
           FROM accounts a
-          CROSS JOIN LATERAL (
-            SELECT table_name, row_id, operation, version, place
-            ${entries(wanted)}
-          ) c
+          CROSS JOIN ${entries(wanted)}
           LEFT JOIN LATERAL (
             SELECT octet_length(data) AS bytes
             FROM rows

@@ -3,7 +3,7 @@ import type { AccountId } from "../../../domain/Account.ts"
 import type { JsonText } from "../../../domain/json/JsonText.ts"
 import type { Limits } from "../../../domain/Limits.ts"
 import type { Filter } from "../../../domain/Query.ts"
-import { recordId, requestScope, restorableId, type Loaded, type WriteRequest } from "./Evaluation.ts"
+import { recordId, requestScope, restorableId, type Loaded, type RecordKey, type WriteRequest } from "./Evaluation.ts"
 import { isRowId } from "../../../domain/Row.ts"
 import { kindOf, selectorOf, type Write } from "../operations/Operations.ts"
 import { liveRow, type WorkRow, Workspace, type AccountState } from "./Workspace.ts"
@@ -48,15 +48,11 @@ export const readsNothing = (requests: ReadonlyArray<WriteRequest>): boolean =>
     })
   )
 
-/** The snapshot of such a group. */
 export const remembered = (
   account: AccountState,
   rows: ReadonlyArray<WorkRow> = [],
   requests: ReadonlyArray<WriteRequest> = []
-): Snapshot => ({
-  ...snapshotOf(account, rows, nothingLoaded, requests),
-  isRemembered: true
-})
+): Snapshot => snapshotOf(account, rows, nothingLoaded, requests, true)
 
 /** For writes that need nothing of the database. */
 export const nothingLoaded: Loaded = {
@@ -67,14 +63,12 @@ export const nothingLoaded: Loaded = {
   deleted: []
 }
 
-/** What the writes look for. */
 const filtersOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<Filter> =>
   wanted(requests, (kind, write) => {
     const selects = kind.selects?.(write)
     return selects !== undefined && "filter" in selects ? selects.filter : undefined
   })
 
-/** The versions that restores name. */
 const versionsOf = (requests: ReadonlyArray<WriteRequest>): ReadonlyArray<WantedVersion> =>
   wanted(requests, (kind, write, table) => {
     const version = kind.version?.(write)
@@ -139,27 +133,20 @@ export const makeLoad = (repo: SnapshotRepo["Service"], { versionDays }: Limits)
       undoable: undoable?.found ?? [],
       deleted: deleted?.found ?? []
     }
-    return {
-      ...snapshotOf(account, cached?.rows ?? rows?.found ?? [], loaded, requests),
-      isRemembered: cached !== undefined
-    }
+    const isRemembered = cached !== undefined
+    return snapshotOf(account, cached?.rows ?? rows?.found ?? [], loaded, requests, isRemembered)
   })
 
 const snapshotOf = (
   account: AccountState,
   rows: ReadonlyArray<WorkRow>,
   loaded: Loaded,
-  requests: ReadonlyArray<WriteRequest>
-) => {
+  requests: ReadonlyArray<WriteRequest>,
+  isRemembered: boolean
+): Snapshot => {
   const workspace = new Workspace(account, filtersOf(requests))
   for (const row of rows) workspace.load(row)
-  return { account, workspace, loaded }
-}
-
-/** The key under which the response to a request with an idempotency key is kept. */
-export interface RecordKey {
-  readonly scope: string
-  readonly key: string
+  return { account, workspace, loaded, isRemembered }
 }
 
 /** The rows that the writes may act on; those that several operations name are read once. */

@@ -6,7 +6,7 @@ import { accountGone, foundAt, rowOf, texts, times, type StoredRow } from "../..
 import { refine } from "../../sql/SqlFailure.ts"
 import { makeDeletedFinder, makeIdOwnerFinder, makeVersionFinder } from "./FindHistory.ts"
 import { makeUndoFinder } from "./FindUndoable.ts"
-import type { RecordKey } from "./Load.ts"
+import type { RecordKey } from "./Evaluation.ts"
 import type { Selector } from "../operations/OperationKind.ts"
 import { liveRow } from "./Workspace.ts"
 import { traced } from "../../telemetry/Telemetry.ts"
@@ -71,6 +71,17 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
       )
     }, refine)
 
+    const kept = (account: Statement.Fragment, wanted: ReadonlyArray<RecordKey>) => sql`unnest(
+            ${texts(wanted.map((one) => one.scope))}::text[],
+            ${texts(wanted.map((one) => one.key))}::text[]
+          ) AS s (scope, key)
+          CROSS JOIN LATERAL (
+            SELECT scope, key, request_hash, answer, bytes, change, created_at
+            FROM idempotency_records
+            WHERE account_id = ${account} AND scope = s.scope AND key = s.key
+            LIMIT 1
+          ) i`
+
     const records = traced("SnapshotRepo.records")(function* (accountId: AccountId, wanted: ReadonlyArray<RecordKey>) {
       const found = yield* sql<{
         revision: bigint
@@ -83,19 +94,7 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
       }>`
           SELECT a.revision, i.scope AS id, i.key, i.request_hash, i.answer, i.change, i.created_at
           FROM accounts a
-          LEFT JOIN LATERAL (
-            SELECT i.scope, i.key, i.request_hash, i.answer, i.change, i.created_at
-            FROM unnest(
-              ${texts(wanted.map((one) => one.scope))}::text[],
-              ${texts(wanted.map((one) => one.key))}::text[]
-            ) AS s (scope, key)
-            CROSS JOIN LATERAL (
-              SELECT i.scope, i.key, i.request_hash, i.answer, i.change, i.created_at
-              FROM idempotency_records i
-              WHERE i.account_id = a.account_id AND i.scope = s.scope AND i.key = s.key
-              LIMIT 1
-            ) i
-          ) i ON true
+          LEFT JOIN LATERAL (SELECT i.* FROM ${kept(sql`a.account_id`, wanted)}) i ON true
           WHERE a.account_id = ${accountId}
         `
       return yield* foundAt(found, (row) => ({
@@ -115,16 +114,7 @@ export class SnapshotRepo extends Context.Service<SnapshotRepo>()("agent-memory/
     ) {
       return yield* sql<RecordKey & { readonly bytes: number }>`
           SELECT i.scope, i.key, i.bytes
-          FROM unnest(
-            ${texts(wanted.map((one) => one.scope))}::text[],
-            ${texts(wanted.map((one) => one.key))}::text[]
-          ) AS s (scope, key)
-          CROSS JOIN LATERAL (
-            SELECT i.scope, i.key, i.bytes
-            FROM idempotency_records i
-            WHERE i.account_id = ${accountId} AND i.scope = s.scope AND i.key = s.key
-            LIMIT 1
-          ) i
+          FROM ${kept(sql`${accountId}`, wanted)}
         `
     }, refine)
 

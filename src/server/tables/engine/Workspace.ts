@@ -20,7 +20,7 @@ export interface AccountState {
   readonly rowsByTable: ReadonlyMap<string, number>
 }
 
-/** What identifies a row; updates, deletes and restores do not change it. */
+/** What identifies a row, whatever is written to it. */
 export interface Place {
   readonly table: string
   readonly id: string
@@ -28,13 +28,11 @@ export interface Place {
   readonly createdAt: number
 }
 
-/** A write, by its number, and who made it. */
 export interface Author {
   readonly change: number
   readonly changedBy: string
 }
 
-/** The content of a live row at one moment. */
 export interface Content {
   readonly updatedAt: number
   readonly data: JsonText
@@ -43,13 +41,11 @@ export interface Content {
 }
 
 /** An earlier content of a row, kept so that it can be restored. */
-export interface Archived {
+export interface Archived extends Author {
   readonly place: Place
   readonly version: number
   readonly content: Content
   readonly operation: "update" | "delete" | "restore"
-  readonly change: number
-  readonly changedBy: string
   readonly archivedAt: number
 }
 
@@ -76,20 +72,13 @@ interface RowChange {
   readonly version: number | null
 }
 
-/** The fields whose keys decide a filter. */
 export const namesIn = ({ conditions, fields }: Filter): ReadonlySet<string> =>
   new Set([...fields.wanted.keys(), ...conditions.filter(isKeyCondition).map(({ name }) => name)])
 
+type Keys = ReadonlyMap<string, string>
+
 /** Looking at a row costs as much as going through so many characters. */
 const aRow = 100
-
-/** The keys of those fields of a content that were named when it was parsed: as many as `size`, of a set that may have grown. */
-interface KnownKeys {
-  readonly data: JsonText
-  readonly named: ReadonlySet<string>
-  readonly size: number
-  readonly map: ReadonlyMap<string, string>
-}
 
 /** A row in the workspace: `stored` is what the database has, `content` what it will have. */
 export class WorkRow {
@@ -97,12 +86,15 @@ export class WorkRow {
   readonly stored: Content | undefined
   content: Content | undefined
   lastVersion: number
-  /** The time of the row's last content, also after a delete: the next content gets a later one. */
+  /** The time of the last content, also after a delete: the next content gets a later one. */
   lastUpdate: number
   /** The row and all its versions are removed for good. */
   isForgotten = false
   private readonly storedVersion: number
-  private keys: KnownKeys | undefined
+  /** The keys of those fields of a content that were named when it was parsed: as many as `size`, of a set that may grow. */
+  private keys:
+    | { readonly data: JsonText; readonly named: ReadonlySet<string>; readonly size: number; readonly map: Keys }
+    | undefined
 
   constructor(place: Place, stored: Content | undefined, lastVersion: number, lastUpdate: number) {
     this.place = place
@@ -131,8 +123,7 @@ export class WorkRow {
     return !hasConditions(filter) || meetsConditions(filter, new Look(this.row, pace, keys))
   }
 
-  /** The keys of those fields of the content that are named, which are computed once. */
-  private knownKeys(named: ReadonlySet<string>, pace: Pace): ReadonlyMap<string, string> {
+  private knownKeys(named: ReadonlySet<string>, pace: Pace): Keys {
     const { data } = this.content!
     if (this.keys?.data !== data || this.keys.named !== named || this.keys.size !== named.size) {
       this.keys = { data, named, size: named.size, map: keysByField(data, named) }
@@ -154,9 +145,7 @@ export class Workspace {
   readonly revision: number
   readonly rows = new Map<string, WorkRow>()
   readonly archived: Array<Archived> = []
-  /** Every change of a row, in order. */
   readonly changes: Array<RowChange> = []
-  /** What the log gets, in order. */
   readonly logged: Array<LoggedChange> = []
   readonly rowsByTable: Map<string, number>
   nextSeq: number
@@ -195,10 +184,8 @@ export class Workspace {
     return { revision: revision + commits, incarnation, nextSeq, nextChange, storageBytes, rowsByTable }
   }
 
-  /** Adds a stored row. */
   load(row: WorkRow): void {
-    const known = this.rows.get(row.place.id)
-    if (known === undefined) this.rows.set(row.place.id, row)
+    if (!this.rows.has(row.place.id)) this.rows.set(row.place.id, row)
   }
 
   *find(table: string, filter: Filter): Turns<ReadonlyArray<WorkRow>> {
@@ -206,20 +193,15 @@ export class Workspace {
     const before = pace.done
     for (const name of namesIn(filter)) named.add(name)
     const found: Array<WorkRow> = []
-    for (const row of this.candidates(filter)) {
-      if (row.place.table !== table) continue
+    const candidates = filter.id === undefined ? this.rows.values() : [this.rows.get(filter.id)]
+    for (const row of candidates) {
+      if (row?.place.table !== table) continue
       pace.count(aRow)
       if (row.matches(filter, named, pace)) found.push(row)
       if (pace.isDue) yield* pace.pause()
     }
     this.looked += pace.done - before
     return found.toSorted((a, b) => a.place.seq - b.place.seq)
-  }
-
-  private *candidates(filter: Filter): Iterable<WorkRow> {
-    if (filter.id === undefined) return yield* this.rows.values()
-    const row = this.rows.get(filter.id)
-    if (row !== undefined) yield row
   }
 
   live(table: string, id: string): WorkRow | undefined {
@@ -241,14 +223,14 @@ export class Workspace {
       this.rows.delete(id)
       this.nextSeq--
     })
-    this.set(row, { updatedAt, data, author: this.author(by) }, operation, null)
+    this.set(row, { updatedAt, data, author: { change: this.nextChange, changedBy: by } }, operation, null)
     return row
   }
 
   /** Replaces a row's content (or removes it with `undefined`), archiving what was there. */
   replace(row: WorkRow, data: JsonText | undefined, operation: Archived["operation"], by: string, now: number): void {
     const previous = row.content
-    const author = this.author(by)
+    const author = { change: this.nextChange, changedBy: by }
     const version = previous === undefined ? null : ++row.lastVersion
     if (previous !== undefined && version !== null) {
       // Changes within one millisecond get increasing times, and nothing is archived before it was made.
@@ -286,10 +268,6 @@ export class Workspace {
       this.logged.push({ change, place, at, table: row.place.table, id, operation, version, changedBy })
     }
     return byRow.size === 0 ? undefined : change
-  }
-
-  private author(changedBy: string): Author {
-    return { change: this.nextChange, changedBy }
   }
 
   private set(row: WorkRow, content: Content | undefined, operation: ChangeOperation, version: number | null): void {

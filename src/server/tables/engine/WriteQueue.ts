@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Exit, Fiber, Layer, Result } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, Layer } from "effect"
 import type { AccountId } from "../../../domain/Account.ts"
 import type { Unauthenticated, Unavailable } from "../../../domain/Problem.ts"
 import { resumeCaller, type Caller } from "../../sql/Groups.ts"
@@ -7,7 +7,7 @@ import { linkCurrentSpan, traced } from "../../telemetry/Telemetry.ts"
 import * as Metrics from "../../telemetry/Metrics.ts"
 import { Archives } from "./Archives.ts"
 import { makeExecuteGroup, type ExecutedGroup, type GroupFailure } from "./ExecuteGroup.ts"
-import type { WriteResult, WriteFailure, WriteOutcome, WriteRequest } from "./Evaluation.ts"
+import type { WriteResult, WriteFailure, WriteRequest } from "./Evaluation.ts"
 import { kindOf } from "../operations/Operations.ts"
 import type { AccountState } from "./Workspace.ts"
 import { isLacking } from "./WriteRoom.ts"
@@ -115,7 +115,7 @@ export class WriteQueue extends Context.Service<WriteQueue>()("agent-memory/serv
     ): void => {
       queue.state = overfull.includes("archive") ? undefined : state
       queue.waiting.unshift(...group.slice(outcomes.length))
-      resumeAll(group, outcomes)
+      for (const [index, outcome] of outcomes.entries()) resumeCaller(group[index]!, Effect.fromResult(outcome))
       if (overfull.length === 0) return drain(queue)
       const shortened = Effect.catchCause(archives.evict(queue.accountId, overfull), (cause) =>
         Effect.logError("An archive could not be shortened", cause)
@@ -168,10 +168,3 @@ const isAlwaysAlone = ({ writes }: WriteRequest): boolean =>
     const { forgets, ids, undoes } = kindOf(write)
     return ids !== undefined || undoes !== undefined || forgets?.(write) !== undefined
   })
-
-const resumeAll = (group: ReadonlyArray<Pending>, outcomes: ReadonlyArray<WriteOutcome>): void => {
-  for (const [index, outcome] of outcomes.entries()) {
-    const result = Result.isSuccess(outcome) ? Effect.succeed(outcome.success) : Effect.fail(outcome.failure)
-    resumeCaller(group[index]!, result)
-  }
-}

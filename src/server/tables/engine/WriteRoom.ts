@@ -51,10 +51,8 @@ export const makeWriteRoom = (
     const admitted: Array<WriteRequest> = []
     let kept = 0
     for (const request of requests) {
-      const own = recordKeysOf([request]).reduce(
-        (sum, { key, scope }) => sum + (bytes.get(recordId(scope, key)) ?? 0),
-        0
-      )
+      const keys = recordKeysOf([request]).map(({ key, scope }) => recordId(scope, key))
+      const own = keys.reduce((sum, key) => sum + (bytes.get(key) ?? 0), 0)
       if (admitted.length > 0 && kept + own > maxKept) break
       admitted.push(request)
       kept += own
@@ -71,14 +69,8 @@ export const makeWriteRoom = (
     const byField = selectorsOf(requests).filter(({ id }) => id === undefined)
     if (byField.length === 0) return nothing
     const bytesOf = (storageBytes: number, found: (selector: Selector) => Found) => {
-      const sizes = byField.map(found)
-      const all = {
-        rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
-        bytes: Math.min(
-          storageBytes,
-          sizes.reduce((sum, { bytes }) => sum + bytes, 0)
-        )
-      }
+      const { bytes, rows } = sum(byField.map(found))
+      const all = { rows, bytes: Math.min(storageBytes, bytes) }
       const most = Math.max(maxResponseLength(limits), storageBytes)
       const made = Math.min(madeBytes(requests, found, all, limits.rowBytes), most)
       return { made, amount: all.bytes + made }
@@ -143,7 +135,7 @@ export const madeBytes = (
   return forecasts.values().reduce((sum, { made }) => sum + made, 0)
 }
 
-const sum = (...parts: ReadonlyArray<Found>): Found => ({
+const sum = (parts: ReadonlyArray<Found>): Found => ({
   rows: parts.reduce((rows, part) => rows + part.rows, 0),
   bytes: parts.reduce((bytes, part) => bytes + part.bytes, 0)
 })
@@ -182,12 +174,12 @@ export class Forecast {
 
   /** A row gets this content, or one that is not known yet. */
   bring(fields?: JsonText): void {
-    this.brought = sum(this.brought, { rows: 1, bytes: fields?.bytes ?? this.rowBytes })
+    this.brought = sum([this.brought, { rows: 1, bytes: fields?.bytes ?? this.rowBytes }])
   }
 
   /** The row with an id is patched: it gets so many bytes more, and fields of these names are set. */
   patchRow(bytes: number, names: () => ReadonlyArray<string>): void {
-    this.named = sum(this.named, { rows: 1, bytes: this.rowBytes })
+    this.named = sum([this.named, { rows: 1, bytes: this.rowBytes }])
     this.patch(bytes, names)
   }
 
@@ -195,8 +187,8 @@ export class Forecast {
   patchWhere(filter: Filter, growth: number, names: () => ReadonlyArray<string>): void {
     if (filter.isImpossible) return
     if (filter.id !== undefined) return this.patchRow(growth, names)
-    const own = this.foundBy(filter)
-    const { bytes, rows } = this.mayMatch(filter) ? sum(this.all, this.brought, this.named) : sum(own, this.brought)
+    const found = this.mayMatch(filter) ? [this.all, this.named] : [this.foundBy(filter)]
+    const { bytes, rows } = sum([...found, this.brought])
     this.patch(growth, names)
     this.made += bytes + rows * (this.before + this.patched)
   }

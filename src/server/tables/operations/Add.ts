@@ -119,13 +119,13 @@ export const add: OperationKind<SentAdd, Add, JsonText, ReservedField> = {
   apply({ idempotencyKey: key, row: data }, context) {
     const record = key === undefined ? undefined : context.addRecord(key)
     if (record !== undefined) {
-      if (record.rowHash !== context.hash(data.text)) {
+      if (record.requestHash !== context.hash(data.text)) {
         return Result.fail(new IdempotencyKeyReused({ detail: "This idempotencyKey was used to add another row." }))
       }
       return record.body === undefined ? Result.fail(forgottenAnswer()) : Result.succeed(record.body)
     }
     const row = rowText(context.workspace.insert(context.table, newRow(data, context), context.changedBy).row)
-    if (key !== undefined) context.saveAddRecord(key, data, row)
+    if (key !== undefined) context.saveAddRecord(key, context.hash(data.text), row)
     return Result.succeed(row)
   },
   print: (row) => row
@@ -193,12 +193,8 @@ export const upsert: OperationKind<
     const { changedBy, now, table, workspace } = context
     const matches = yield* workspace.find(table, write.natural)
     if (matches.length > 1) {
-      return Result.fail(
-        new AmbiguousKey({
-          detail: `${matches.length} rows match the natural key; an upsert replaces exactly one.`,
-          matches: matches.length
-        })
-      )
+      const detail = `${matches.length} rows match the natural key; an upsert replaces exactly one.`
+      return Result.fail(new AmbiguousKey({ detail, matches: matches.length }))
     }
     const found = matches[0]
     const conflict = refusedByGuard(write.guard, found?.row)
@@ -206,10 +202,8 @@ export const upsert: OperationKind<
     const refused = refusedClaim(write.row, found?.row, `${at}/row`)
     if (refused !== undefined) return Result.fail(refused)
     if (found === undefined) {
-      return Result.succeed({
-        created: true,
-        row: workspace.insert(table, newRow(write.row.data, context), changedBy).row
-      })
+      const { row } = workspace.insert(table, newRow(write.row.data, context), changedBy)
+      return Result.succeed({ created: true, row })
     }
     workspace.replace(found, write.row.data, "update", changedBy, now)
     return Result.succeed({ created: false, row: found.row })

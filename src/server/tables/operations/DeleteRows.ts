@@ -27,7 +27,6 @@ export interface Delete {
 
 /** What a delete did, or would do. */
 export interface Deleted {
-  /** How many live rows are deleted. */
   readonly deleted: number
   /** How many rows are gone for good, those included that had been deleted before; undefined where rows are archived. */
   readonly forgotten: number | undefined
@@ -60,12 +59,7 @@ export const chosenBy = (
 export const deleteRows: OperationKind<SentDelete, Delete, Deleted, EditConflict | FilterRequired> = {
   check: (sent, _size, at) =>
     Result.flatMap(chosenBy(sent, at), (filter) =>
-      Result.map(guardOf(sent, at), (guard) => ({
-        action: sent.action,
-        filter,
-        isForever: sent.forever === true,
-        guard
-      }))
+      Result.map(guardOf(sent, at), (guard) => ({ action: "delete", filter, isForever: sent.forever === true, guard }))
     ),
   canonical: ({ action, all, filter, forever, ifMatch, ifUpdatedAt, search }) => ({
     action,

@@ -21,6 +21,7 @@ import type { RowSize } from "../../../domain/RowInput.ts"
 import type { Turns } from "../../../domain/Turns.ts"
 import type { DeletedRow, IdOwner } from "../engine/FindHistory.ts"
 import type { WantedUndo } from "../engine/FindUndoable.ts"
+import type { KeptRecord } from "../engine/Evaluation.ts"
 import type { Workspace, WorkRow } from "../engine/Workspace.ts"
 import type { Forecast } from "../engine/WriteRoom.ts"
 import type { Undoable } from "./Restore.ts"
@@ -50,8 +51,8 @@ export interface WriteContext {
   /** The deleted rows that `forgets` may mean. */
   readonly deleted: ReadonlyArray<DeletedRow>
   /** The kept response to an add with this key. */
-  readonly addRecord: (key: string) => { readonly rowHash: string; readonly body: JsonText | undefined } | undefined
-  readonly saveAddRecord: (key: string, row: JsonText, body: JsonText) => void
+  readonly addRecord: (key: string) => KeptRecord | undefined
+  readonly saveAddRecord: (key: string, requestHash: string, body: JsonText) => void
   readonly hash: (text: string) => string
   /**
    * Counts a row's bytes that the request has built, in place of `before`. Gives the refusal as soon as the request can no
@@ -130,13 +131,11 @@ export interface OperationKind<Sent, Checked, Outcome, Failure = never> {
     context: WriteContext,
     at: string
   ) => Result.Result<Outcome, CommonFailure | Failure> | Turns<Result.Result<Outcome, CommonFailure | Failure>>
-  /** The body of its response. */
   readonly print: (outcome: Outcome) => JsonText
   /** The member to name when the row is too large; none without this. */
   readonly rowMember?: (write: Checked) => RowMember
 }
 
-/** A new row with these fields. */
 export const newRow = (data: JsonText, { newId, now }: WriteContext): Row => ({
   id: newId(),
   createdAt: now,

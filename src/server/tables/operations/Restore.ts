@@ -59,7 +59,6 @@ export interface Undoable {
   readonly row: WorkRow | undefined
   /** The write that the row's last change belongs to; null where that is not known. */
   readonly lastChange: number | null
-  /** Whether the write deleted the row. */
   readonly isDelete: boolean
   /** The row's content before the write: null where it had none, undefined where that is no longer kept. */
   readonly before: JsonText | null | undefined

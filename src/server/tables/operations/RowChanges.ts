@@ -44,8 +44,7 @@ export const checkChanges = (
   const checked = edits === undefined ? Result.succeed(noEdits) : checkEdits(edits, size, at)
   if (Result.isFailure(checked)) return Result.fail(checked.failure)
   const own = fields.success
-  const [set, guarded] = [checked.success, guard.success]
-  return Result.succeed({ patch: own, edits: set, guard: guarded, note: operatorNote(own.data) })
+  return Result.succeed({ patch: own, edits: checked.success, guard: guard.success, note: operatorNote(own.data) })
 }
 
 /** The members of the changes in one order and form. */
@@ -60,15 +59,9 @@ export const canonicalChanges = ({ edits, ifMatch, ifUpdatedAt, patch }: SentCha
 export const memberOf = ({ edits }: RowChanges): RowMember => (edits.list.length > 0 ? "/edits" : "/patch")
 
 /** The most bytes that the changes lengthen a row by, and the fields that they set. */
-export const growthOf = ({
-  edits,
-  patch
-}: RowChanges): readonly [bytes: number, names: () => ReadonlyArray<string>] => [
-  patch.data.bytes + edits.growth,
-  () => [...namesOf(patch.data), ...edits.list.map(({ field }) => field)]
-]
+export const growthOf = ({ edits, patch }: RowChanges) =>
+  [patch.data.bytes + edits.growth, () => [...namesOf(patch.data), ...edits.list.map(({ field }) => field)]] as const
 
-/** The names of an object's fields. */
 export const namesOf = (data: JsonText): ReadonlyArray<string> => members(data).map(({ name }) => name)
 
 /** Makes one row after another what the changes make of it. */

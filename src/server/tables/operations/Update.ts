@@ -103,12 +103,8 @@ export const updateWhere: OperationKind<
       return Result.fail(new RowNotFound({ detail: `No row of the table ${table} matches the filter.` }))
     }
     if (matches.length > 1 && !write.allowMultiple) {
-      return Result.fail(
-        new MultipleMatches({
-          detail: `${matches.length} rows match, and allowMultiple is not true.`,
-          matches: matches.length
-        })
-      )
+      const detail = `${matches.length} rows match, and allowMultiple is not true.`
+      return Result.fail(new MultipleMatches({ detail, matches: matches.length }))
     }
     const conflict = refusedByAny(write.guard, matches)
     if (conflict !== undefined) return Result.fail(conflict)

@@ -5,7 +5,16 @@ import type { Row } from "../../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../../domain/Turns.ts"
 import { fieldsIn, Summary, type Summing } from "../../../../domain/query/Summary.ts"
 import { fieldsOf, type TableFields } from "../../../../domain/query/Fields.ts"
-import { ValuePlaces, arrayBytes, mapBytes, numberBytes, objectBytes, ownText, textBytes } from "./Column.ts"
+import {
+  ValuePlaces,
+  arrayBytes,
+  firstPlace,
+  mapBytes,
+  numberBytes,
+  objectBytes,
+  ownText,
+  textBytes
+} from "./Column.ts"
 import { FieldKeys } from "./FieldKeys.ts"
 import type { WorkRow } from "../Workspace.ts"
 
@@ -74,8 +83,8 @@ export class CachedTable {
     return this.byId.get(id)
   }
 
-  /** At most `limit` of the rows that match, after the first `offset`, and whether there are more. */
-  *query({ after, filter, limit, offset = 0, sort }: Query & { readonly offset?: number }): Turns<{
+  /** At most `limit` of the rows that match, and whether there are more. */
+  *query({ after, filter, limit, sort }: Query): Turns<{
     readonly rows: ReadonlyArray<CachedRow>
     readonly hasMore: boolean
   }> {
@@ -84,7 +93,6 @@ export class CachedTable {
     const matches = this.matcher(filter, pace)
     const order = yield* this.order(filter?.id, sort)
     const rows: Array<CachedRow> = []
-    let matched = 0
     let hasMore = false
     const isDescending = sort?.descending === true
     const places = order === undefined ? this.rows.length : order.length
@@ -95,7 +103,7 @@ export class CachedTable {
       if (matches === undefined || matches(index)) {
         hasMore = rows.length === limit
         if (hasMore) break
-        if (++matched > offset) rows.push(row)
+        rows.push(row)
       }
       if (pace.isDue) yield* pace.pause()
     }
@@ -195,13 +203,7 @@ export class CachedTable {
   }
 
   private indexOf({ seq }: CachedRow): number {
-    let [low, high] = [0, this.rows.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.rows[middle]!.seq < seq) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstPlace(this.rows.length, (place) => this.rows[place]!.seq < seq)
   }
 }
 

@@ -28,6 +28,17 @@ const wide = /[^\0-\xff]/
 export const textBytes = (text: string): number =>
   2 * word + Math.ceil((text.length * (wide.test(text) ? 2 : 1)) / word) * word
 
+/** The first of so many places in an order whose item is not before the one that is looked for. */
+export const firstPlace = (places: number, isBefore: (place: number) => boolean): number => {
+  let [low, high] = [0, places]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** Shorter texts are never slices, nor chains of pieces. */
 const shortest = 13
 
@@ -127,12 +138,10 @@ export class Column {
     return copy
   }
 
-  /** Removes a row. */
   remove(index: number): void {
     this.textBytes -= bytesOfText(this.texts.splice(index, 1)[0])
   }
 
-  /** Adds a row. */
   insert(index: number): void {
     this.texts.splice(index, 0, undefined)
   }
@@ -180,12 +189,10 @@ export class Columns {
     return copy
   }
 
-  /** Removes a row. */
   remove(index: number): void {
     for (const column of this.columns.values()) column.remove(index)
   }
 
-  /** Adds a row. */
   insert(index: number): void {
     for (const column of this.columns.values()) column.insert(index)
   }

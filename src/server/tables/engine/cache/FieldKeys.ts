@@ -4,7 +4,7 @@ import { isKeyCondition } from "../../../../domain/query/Conditions.ts"
 import { Look } from "../../../../domain/query/Look.ts"
 import { systemFields, type Row } from "../../../../domain/Row.ts"
 import { Pace, type Turns } from "../../../../domain/Turns.ts"
-import { Columns, type Column, arrayBytes, mapBytes, objectBytes, ownText, textBytes } from "./Column.ts"
+import { Columns, type Column, arrayBytes, firstPlace, mapBytes, objectBytes, ownText, textBytes } from "./Column.ts"
 import { learnKey, matcherOf, missing } from "./Matcher.ts"
 
 interface Order {
@@ -126,7 +126,12 @@ export class FieldKeys {
     for (const { indexes, sort } of this.orders.values()) {
       if (index < indexes.length)
         for (const [place, other] of indexes.entries()) if (other >= index) indexes[place] = other + 1
-      indexes.splice(placeOf(indexes, index, this.compare(sort)), 0, index)
+      const compare = this.compare(sort)
+      indexes.splice(
+        firstPlace(indexes.length, (place) => compare(indexes[place]!, index) < 0),
+        0,
+        index
+      )
     }
   }
 
@@ -178,15 +183,4 @@ export class FieldKeys {
       return compareKeys(fullKeyOf(a), fullKeyOf(b), descending) || a - b
     }
   }
-}
-
-/** The place of an index in an order without it. */
-const placeOf = (order: ReadonlyArray<number>, index: number, compare: Compare): number => {
-  let [low, high] = [0, order.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (compare(order[middle]!, index) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
 }

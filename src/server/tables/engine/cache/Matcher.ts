@@ -87,7 +87,7 @@ export const matcherOf = (filter: Filter, rows: ReadonlyArray<Row>, kept: Kept, 
   }
 
   const check = (condition: Condition): Check => {
-    if (systemFields.has(condition.name)) return (index) => look(index).meets(condition)
+    if (systemFields.has(condition.name) || "instant" in condition) return (index) => look(index).meets(condition)
     switch (condition.operator) {
       case "contains":
       case "has": {
@@ -97,11 +97,6 @@ export const matcherOf = (filter: Filter, rows: ReadonlyArray<Row>, kept: Kept, 
           return occurs(condition.text, text, pace)
         }
       }
-      case "after":
-      case "from":
-      case "before":
-      case "until":
-        return (index) => look(index).meets(condition)
       default:
         return byKey(condition.name, condition)
     }
