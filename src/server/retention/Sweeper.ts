@@ -168,7 +168,7 @@ export class Sweeper extends Context.Service<Sweeper>()("agent-memory/server/ret
         walk(bucketsWalk, repo.pageBuckets, (idle) => batch("key_buckets", repo.removeBuckets(idle)))
       ]
 
-      return yield* Effect.forEach(sweeps, (one) => one).pipe(
+      return yield* Effect.all(sweeps).pipe(
         Effect.map((ends): Sweep["ended"] => (ends.every(Boolean) ? "done" : "more")),
         Effect.catchTag("Busy", () => Effect.succeed("busy" as const)),
         Effect.map((ended): Sweep => ({ removed, ended })),

@@ -43,7 +43,7 @@ export interface Asked {
 }
 
 /** The members of a response that lead behind its page. */
-export const moreOf = (bound: Bound, page: ReadonlyArray<Placed>, before: Position | undefined): string => {
+const moreOf = (bound: Bound, page: ReadonlyArray<Placed>, before: Position | undefined): string => {
   const cursor = cursorAfter(bound, page, before)
   return cursor === undefined ? `,"note":${JSON.stringify(noCursor)}` : `,"next_cursor":"${cursor}"`
 }
@@ -223,15 +223,9 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
 }
 
 /** Which rows a query string asks for: `filter` is the JSON text of an object, `search` has words. Undefined for all rows. */
-export const readFilter = Effect.fnUntraced(function* ({
-  filter,
-  search
-}: {
-  readonly filter?: string
-  readonly search?: string
-}): Effect.fn.Return<Filter | undefined, JsonProblem | InvalidRequest> {
-  const json = filter === undefined ? undefined : yield* readJson(filter)
-  return yield* Effect.fromResult(parseMatching({ filter: json, search }, ""))
+export const readFilter = Effect.fnUntraced(function* (asked: { readonly filter?: string; readonly search?: string }) {
+  const filter = asked.filter === undefined ? undefined : yield* readJson(asked.filter)
+  return yield* Effect.fromResult(parseMatching({ filter, search: asked.search }, ""))
 })
 
 /** The JSON of a `filter` parameter. */

@@ -33,10 +33,8 @@ export interface ExecutedGroup {
   readonly state: AccountState
   /** What the account has too much of. */
   readonly overfull: ReadonlyArray<Overfull>
-  /** What was stored, if anything was: in the server started at `incarnation`, in one statement or in slices. */
-  readonly landed:
-    | { readonly incarnation: number; readonly touched: ReadonlyArray<WorkRow>; readonly inSlices: boolean }
-    | undefined
+  /** What was stored, if anything was, in one statement or in slices. */
+  readonly landed: { readonly touched: ReadonlyArray<WorkRow>; readonly inSlices: boolean } | undefined
 }
 
 /**
@@ -103,7 +101,7 @@ export const makeExecuteGroup = Effect.gen(function* () {
     if (committed === "stale") return undefined
     yield* Metrics.writeCommitted
     const overfull = archives.overfullOf(committed, account.nextChange, workspace.nextChange)
-    const landed = { incarnation: committed.incarnation, touched, inSlices: slices.length > 1 }
+    const landed = { touched, inSlices: slices.length > 1 }
     return { outcomes, state: workspace.after(slices.length, committed.incarnation), overfull, landed }
   })
 
@@ -159,9 +157,8 @@ export const makeExecuteGroup = Effect.gen(function* () {
 
   const updateCache = (accountId: AccountId, { landed, state }: ExecutedGroup) => {
     if (landed === undefined) return
-    const { inSlices, incarnation, touched } = landed
-    if (inSlices) cache.forget(accountId)
-    else cache.committed(accountId, { revision: state.revision, incarnation }, tableChanges(touched))
+    if (landed.inSlices) cache.forget(accountId)
+    else cache.committed(accountId, state, tableChanges(landed.touched))
   }
 
   /** After a failure it is unknown whether the commit landed, and whether the next connection is to the same database. */

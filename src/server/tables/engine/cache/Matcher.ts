@@ -32,26 +32,14 @@ type Check = (index: number) => boolean
 
 /** The keys that a condition compares with. */
 const keysOf = (condition: KeyCondition): ReadonlyArray<string> => {
-  switch (condition.operator) {
-    case "in":
-      return [...condition.keys]
-    case "exists":
-      return []
-    default:
-      return [condition.key]
-  }
+  if ("keys" in condition) return [...condition.keys]
+  return "key" in condition ? [condition.key] : []
 }
 
 /** The condition for short keys. It decides wherever a cut key differs from the ones it compares with. */
 const shortened = (condition: KeyCondition): KeyCondition => {
-  switch (condition.operator) {
-    case "in":
-      return { ...condition, keys: new Set([...condition.keys].map(shortKey)) }
-    case "exists":
-      return condition
-    default:
-      return { ...condition, key: shortKey(condition.key) }
-  }
+  if ("keys" in condition) return { ...condition, keys: new Set([...condition.keys].map(shortKey)) }
+  return "key" in condition ? { ...condition, key: shortKey(condition.key) } : condition
 }
 
 /**

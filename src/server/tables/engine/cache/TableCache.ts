@@ -208,18 +208,12 @@ const storedBytes = ({ stored }: TableChange): number => stored.reduce((sum, { d
 
 const logDefect = (defect: unknown) => Effect.logError("Tables in memory could not be updated", defect)
 
-/** The database server and the account revision that a read is of. */
-interface Snapshot {
-  readonly revision: number
-  readonly incarnation: number
-}
-
-export interface LoadedTable extends Snapshot {
+export interface LoadedTable extends Moment {
   /** Undefined where the table is too large. */
   readonly table: CachedTable | undefined
 }
 
-export interface TableRevisions extends Snapshot {
+export interface TableRevisions extends Moment {
   /** The revision at which each of the account's tables last changed. Tables that were never written have none. */
   readonly tables: ReadonlyMap<string, number>
 }
@@ -235,7 +229,7 @@ export interface CacheReads {
   readonly revisions: (accountId: AccountId) => Effect.Effect<TableRevisions | undefined, Unavailable>
 }
 
-interface LoadedRow extends Snapshot, StoredRow {
+interface LoadedRow extends Moment, StoredRow {
   readonly bytes: number
   readonly seq: number | null
   readonly last_version: number
@@ -275,7 +269,7 @@ export const makeCacheReads = (sql: SqlClient.SqlClient): CacheReads => {
 
   const revisions = traced("TableCache.revisions")(function* (accountId: AccountId) {
     const [found] = yield* refine(sql<
-      Snapshot & { readonly names: ReadonlyArray<string>; readonly revisions: ReadonlyArray<number> }
+      Moment & { readonly names: ReadonlyArray<string>; readonly revisions: ReadonlyArray<number> }
     >`
       SELECT a.revision::float8 AS revision, extract(epoch FROM pg_postmaster_start_time())::float8 AS incarnation,
         t.names, t.revisions
