@@ -7,7 +7,7 @@ import { openExternal } from "../../server/sql/Database.ts"
 import { currentOwner } from "../../server/sql/EmbeddedAccess.ts"
 import { type EmbeddedPostgresAddress, clusterOf, findEmbedded, homeOf } from "../../server/sql/EmbeddedPostgres.ts"
 import { findPrograms } from "../../server/sql/EmbeddedPrograms.ts"
-import { newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "../../server/sql/Migrations.ts"
+import { newerWarning, obstacleOf, pendingOf, stateOf } from "../../server/sql/Migrations.ts"
 import { type Finding, findingsOf } from "./Finding.ts"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Redacted, References } from "effect"
@@ -66,11 +66,8 @@ const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: strin
   const state = yield* stateOf(sql)
   const obstacle = obstacleOf(state)
   if (obstacle !== undefined) return ofDatabase.failed(obstacle.cause, obstacle.remedy)
-  const newer = newerOf(state)
-  if (newer.length > 0) {
-    const { cause, remedy } = newerWarning(newer)
-    return ofDatabase.warning(cause, remedy)
-  }
+  const newer = newerWarning(state)
+  if (newer !== undefined) return ofDatabase.warning(newer.cause, newer.remedy)
   const server = `PostgreSQL ${version.split(" ")[0]} ${place}${isEncrypted === true ? ", encrypted" : ""}`
   return pendingOf(state).length === 0
     ? ofDatabase.ok(`${server}, up to date`)

@@ -4,13 +4,6 @@ export interface Pace {
   readonly interval: number
 }
 
-/** Whether the bucket had a token, and in how many seconds it is full again. */
-export interface Verdict {
-  readonly allowed: boolean
-  readonly ahead: number
-  readonly now: Date
-}
-
 /** The pace of `burst` requests per `seconds`. Its interval is rounded down, so that a whole burst always fits. */
 export const pace = (burst: number, seconds: number): Pace => ({
   burst,
@@ -74,9 +67,10 @@ export const make = () => {
   }
 
   return {
-    take: (bucket: string, pace: Pace, now: Date): Verdict => {
+    /** {@link takeAll} of one bucket. */
+    take: (bucket: string, pace: Pace, now: Date) => {
       const { ahead, allowed } = takeAll([{ bucket, pace }], now)
-      return { allowed, ahead: ahead[0]!, now }
+      return { allowed, ahead: ahead[0]! }
     },
     takeAll,
     /** Returns a token that was taken. */

@@ -17,36 +17,31 @@ export const LeastPace = Context.Reference<{
   })
 })
 
-/** The time that is left until a transfer is too slow. */
-export interface Pace {
-  /** Counts transferred bytes. */
-  readonly moved: (bytes: number) => void
-  /** Stops the clock until `resume`, while the transfer waits for the service. */
-  readonly pause: () => void
-  readonly resume: () => void
-  /** In milliseconds: until the transfer is too slow, if no more bytes are transferred. */
-  readonly left: () => number
-}
-
-/** Starts with `grace`. Each byte adds the time that it may take, up to `most` in advance. */
+/**
+ * The time that is left until a transfer is too slow. Starts with `grace`. Each byte adds the time that it may take, up to
+ * `most` in advance.
+ */
 export const startPace = (
   bytesPerSecond: number,
   { grace, most }: { readonly grace: number; readonly most: number }
-): Pace => {
+) => {
   let end = performance.now() + grace
   let pausedAt: number | undefined
   const now = () => pausedAt ?? performance.now()
   return {
-    moved: (bytes) => {
+    /** Counts transferred bytes. */
+    moved: (bytes: number): void => {
       end = Math.max(end, Math.min(end + (bytes / bytesPerSecond) * 1000, now() + most))
     },
-    pause: () => {
+    /** Stops the clock until `resume`, while the transfer waits for the service. */
+    pause: (): void => {
       pausedAt ??= performance.now()
     },
-    resume: () => {
+    resume: (): void => {
       if (pausedAt !== undefined) end += performance.now() - pausedAt
       pausedAt = undefined
     },
-    left: () => end - now()
+    /** In milliseconds: until the transfer is too slow, if no more bytes are transferred. */
+    left: (): number => end - now()
   }
 }

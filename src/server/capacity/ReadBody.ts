@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http"
 import { finished } from "node:stream"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { ByteSize, Context, Data, Effect, Scope } from "effect"
-import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { release } from "../../domain/json/Utf8.ts"
 import { LeastPace, startPace } from "./Pace.ts"
 import { Busy, type Holding } from "./Room.ts"
@@ -30,9 +30,6 @@ const smallBytes = 65_536
 const pieceBytes = 262_144
 
 type Step = "whole" | "incomplete" | "full" | "too large" | "late"
-
-const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
-  error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
 
 /** Joins the bytes of a body as they arrive, because copying many at once would block other requests. */
 class Arriving {
@@ -174,7 +171,10 @@ const bytesOf = ({ arrayBuffer }: HttpServerRequest.HttpServerRequest, limit: nu
   arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
     Effect.map((buffer) => new Uint8Array(buffer)),
-    Effect.mapError((error) => new BodyFault({ fault: isTooLarge(error) ? "too large" : "incomplete" }))
+    Effect.mapError(({ reason }) => {
+      const isTooLarge = reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+      return new BodyFault({ fault: isTooLarge ? "too large" : "incomplete" })
+    })
   )
 
 /** The sender of a body. */
@@ -183,9 +183,6 @@ export interface Sender {
   /** The id of the key, connection or link that it is sent with. */
   readonly id: string
 }
-
-const hasArrived = ({ source }: HttpServerRequest.HttpServerRequest): boolean =>
-  source instanceof IncomingMessage && source.complete
 
 /**
  * Reads a whole body, within the limits of concurrent bodies for its sender and account. A body that has arrived already needs
@@ -199,7 +196,7 @@ export const readSharedBody = (
   { [room]: shared, senders, unfinished }: Capacity["Service"]
 ): Effect.Effect<Uint8Array, BodyFault | Busy, Scope.Scope> => {
   const read = readBody(request, limit, (most) => shared.claim(sender.accountId, most))
-  if (hasArrived(request)) return read
+  if (request.source instanceof IncomingMessage && request.source.complete) return read
   // A sender waits for its own turn first, so that a busy one does not use up its account's.
   const turns = Effect.andThen(senders.take(sender.id, 1), unfinished.take(sender.accountId, 1))
   return Effect.acquireUseRelease(Scope.make(), (turn) => Effect.andThen(Scope.provide(turns, turn), read), Scope.close)

@@ -127,47 +127,31 @@ export const makeRoom = (options: {
       })
     )
 
-  const open = (accountId: string): Part => {
-    const account = accounts.get(accountId) ?? { claimed: 0, used: 0, holdings: 0, waitingClaims: 0 }
-    accounts.set(accountId, account)
-    account.holdings++
-    return { account, claimed: 0, used: 0 }
-  }
-
-  const close = (accountId: string, part: Part) => {
-    set(part, 0, 0)
-    if (favored === part) favored = undefined
-    if (--part.account.holdings === 0) accounts.delete(accountId)
-    serveWaiting()
-  }
-
   /** Opens an empty part. The scope returns what was granted, however the wait for more ends. */
-  const openScoped = (accountId: string) =>
+  const open = (accountId: string) =>
     Effect.acquireRelease(
-      Effect.sync(() => open(accountId)),
-      (part) => Effect.sync(() => close(accountId, part))
+      Effect.sync((): Part => {
+        const account = accounts.get(accountId) ?? { claimed: 0, used: 0, holdings: 0, waitingClaims: 0 }
+        accounts.set(accountId, account)
+        account.holdings++
+        return { account, claimed: 0, used: 0 }
+      }),
+      (part) =>
+        Effect.sync(() => {
+          set(part, 0, 0)
+          if (favored === part) favored = undefined
+          if (--part.account.holdings === 0) accounts.delete(accountId)
+          serveWaiting()
+        })
     )
-
-  const claim = Effect.fnUntraced(function* (part: Part, most: number) {
-    const { account } = part
-    const amount = Math.min(most, perAccount)
-    if (account.waitingClaims === 0 && claims(part, amount)) return
-    account.waitingClaims++
-    yield* Effect.ensuring(
-      wait("claim", account, () => claims(part, amount)),
-      Effect.sync(() => void account.waitingClaims--)
-    )
-  })
-
-  const grow = (part: Part, wanted: number): Effect.Effect<void, Busy> =>
-    Effect.suspend(() => {
-      const amount = Math.min(wanted, part.claimed)
-      if (amount <= part.used || grows(part, amount)) return Effect.void
-      return wait("grow", part.account, () => grows(part, amount))
-    })
 
   const holding = (part: Part): Holding => ({
-    grow: (amount) => grow(part, amount),
+    grow: (wanted) =>
+      Effect.suspend(() => {
+        const amount = Math.min(wanted, part.claimed)
+        if (amount <= part.used || grows(part, amount)) return Effect.void
+        return wait("grow", part.account, () => grows(part, amount))
+      }),
     shrink: (amount) =>
       Effect.sync(() => {
         if (amount >= part.claimed) return
@@ -176,20 +160,29 @@ export const makeRoom = (options: {
       })
   })
 
+  const claim = Effect.fnUntraced(function* (accountId: string, most: number) {
+    const part = yield* open(accountId)
+    const { account } = part
+    const amount = Math.min(most, perAccount)
+    if (account.waitingClaims > 0 || !claims(part, amount)) {
+      account.waitingClaims++
+      yield* Effect.ensuring(
+        wait("claim", account, () => claims(part, amount)),
+        Effect.sync(() => void account.waitingClaims--)
+      )
+    }
+    return holding(part)
+  })
+
   return {
     take: Effect.fnUntraced(function* (accountId, amount) {
-      const part = yield* openScoped(accountId)
-      yield* claim(part, amount)
-      yield* grow(part, amount)
-      return holding(part)
+      const held = yield* claim(accountId, amount)
+      yield* held.grow(amount)
+      return held
     }),
-    claim: Effect.fnUntraced(function* (accountId, most) {
-      const part = yield* openScoped(accountId)
-      yield* claim(part, most)
-      return holding(part)
-    }),
+    claim,
     count: Effect.fnUntraced(function* (accountId, amount) {
-      const part = yield* openScoped(accountId)
+      const part = yield* open(accountId)
       set(part, amount, amount)
       return holding(part)
     }),

@@ -109,11 +109,9 @@ export const namesOneHost = ({ source }: HttpServerRequest.HttpServerRequest): b
   return length === 1 || (length === 0 && source.httpVersion === "1.0")
 }
 
-const hostOf = (request: HttpServerRequest.HttpServerRequest): string =>
-  (request.headers["host"] ?? "").replace(/:\d*$/, "")
-
 /** Whether a request names a loopback host. A browser that is attacked by DNS rebinding names another host. */
-export const namesLoopback = (request: HttpServerRequest.HttpServerRequest): boolean => isLoopbackHost(hostOf(request))
+export const namesLoopback = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  isLoopbackHost((headers["host"] ?? "").replace(/:\d*$/, ""))
 
 const forwardingHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"]
 

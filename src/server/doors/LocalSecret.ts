@@ -1,4 +1,4 @@
-import { Context, Data, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Data, Effect, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { timingSafeEqual } from "effect/crypto/Mac"
 import { Base64Url } from "effect/encoding"
@@ -43,15 +43,6 @@ const faultOf = (descriptor: number): string | undefined => {
   )
 }
 
-const readOpen = (file: string, descriptor: number): string => {
-  const fault = faultOf(descriptor)
-  if (fault !== undefined) throw refuse(file, fault)
-  const bytes = Buffer.alloc(longestFile)
-  const text = bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, longestFile, 0)).trim()
-  if (!secretFormat.test(text)) throw refuse(file, "its content is not a secret")
-  return text
-}
-
 const read = (file: string): Option.Option<string> => {
   let descriptor: number
   try {
@@ -66,13 +57,17 @@ const read = (file: string): Option.Option<string> => {
     )
   }
   try {
-    return Option.some(readOpen(file, descriptor))
+    const fault = faultOf(descriptor)
+    if (fault !== undefined) throw refuse(file, fault)
+    const bytes = Buffer.alloc(longestFile)
+    const text = bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, longestFile, 0)).trim()
+    if (!secretFormat.test(text)) throw refuse(file, "its content is not a secret")
+    return Option.some(text)
   } finally {
     closeSync(descriptor)
   }
 }
 
-/** Creates the file, unless another process just has. */
 const create = (file: string, secret: string): void => {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -106,22 +101,12 @@ export const keepLocalSecret = (dataDir: string, fresh: string): Effect.Effect<s
     return Option.getOrThrowWith(read(file), () => problem(`The local secret in ${file} was removed at once.`))
   })
 
-const secretBytes = 32
 const utf8 = new TextEncoder()
 
 const fresh = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
-  return `svc_local_${Base64Url.encode(yield* Effect.orDie(random.randomBytes(secretBytes)))}`
+  return `svc_local_${Base64Url.encode(yield* Effect.orDie(random.randomBytes(32)))}`
 })
-
-const serviceOf = (secret: Option.Option<string>): LocalSecret["Service"] => {
-  const expected = Option.map(secret, (secret) => utf8.encode(secret))
-  return {
-    value: Option.map(secret, (secret) => Redacted.make(secret, { label: "local-secret" })),
-    matches: (text) =>
-      text !== undefined && Option.isSome(expected) && timingSafeEqual(expected.value, utf8.encode(text))
-  }
-}
 
 /**
  * The local secret of a service in local mode. It proves that the caller is the person who started the service. A loopback
@@ -141,7 +126,13 @@ export class LocalSecret extends Context.Service<
       LocalSecret,
       Effect.gen(function* () {
         const { localMode } = yield* Settings
-        return LocalSecret.of(serviceOf(localMode ? Option.some(yield* make) : Option.none()))
+        if (!localMode) return LocalSecret.of({ value: Option.none(), matches: () => false })
+        const secret = yield* make
+        const expected = utf8.encode(secret)
+        return LocalSecret.of({
+          value: Option.some(Redacted.make(secret, { label: "local-secret" })),
+          matches: (text) => text !== undefined && timingSafeEqual(expected, utf8.encode(text))
+        })
       })
     )
 
@@ -160,8 +151,6 @@ export class LocalSecret extends Context.Service<
 
 // Browsers share the cookies of all ports of a host, but each service has its own secret.
 const nameOf = ({ port }: Settings["Service"]): string => `agent_memory_local_${port}`
-
-const cookieDays = 30
 
 /**
  * Whether a request comes from the person who started a service in local mode, who may see its mails: it was sent to a loopback
@@ -182,4 +171,4 @@ export const withLocalUser = (
   secret: string,
   settings: Settings["Service"]
 ): HttpServerResponse.HttpServerResponse =>
-  withOwnCookie(response, { name: nameOf(settings), value: secret, maxAge: Duration.days(cookieDays) }, settings)
+  withOwnCookie(response, { name: nameOf(settings), value: secret, maxAge: "30 days" }, settings)

@@ -188,7 +188,6 @@ const refuseFraming = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 const maxHeaderBytes = 32_768
 const maxConnections = 10_000
 
-/** The responses in progress. */
 const responsesOf = (server: Server): ReadonlySet<ServerResponse> => {
   const begun = new Set<ServerResponse>()
   server.on("request", (_, response) => {

@@ -11,11 +11,7 @@ import { logged, type RequestRecord, namesLoopback, namesOneHost } from "./Curre
 import { renderProblem } from "./RenderProblem.ts"
 import { pathOf, Routes } from "./Routes.ts"
 
-const isUnknownRoute = (error: unknown): boolean =>
-  HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
-
-/** Whether a URL belongs to a link, whose responses need stricter headers. */
-const isOfLink = (url: string): boolean => /^\/(?:view|download)(?:\/|$)/.test(pathOf(url) ?? url)
+const linkPaths = /^\/(?:view|download)(?:\/|$)/
 
 /**
  * The headers of every response below a link's URL that does not set its own. In data and files, nothing may run or load,
@@ -68,8 +64,9 @@ export const RequestsLayer = HttpRouter.middleware(
         const record: RequestRecord = { id: randomUUID() }
 
         const handled = Effect.catchCause(httpEffect, (cause) => {
-          const failure = cause.reasons.find(Cause.isFailReason)
-          if (failure !== undefined && isUnknownRoute(failure.error)) return routes.refuse(request)
+          const error = cause.reasons.find(Cause.isFailReason)?.error
+          const isUnknown = HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
+          if (isUnknown) return routes.refuse(request)
           if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
           record.cause = cause
           return routes.render(internalError(), request)
@@ -82,14 +79,14 @@ export const RequestsLayer = HttpRouter.middleware(
         )
         const flood = floodRefusal(request)
         const unflooded =
-          flood === undefined
-            ? sent
-            : Effect.flatMap(flood, (refused) => (refused === undefined ? sent : Effect.succeed(refused)))
+          flood === undefined ? sent : Effect.flatMap(flood, (refused) => (refused ? Effect.succeed(refused) : sent))
 
         return Effect.map(logged(record, request, routes.nameOf, respondEarly(request) ?? unflooded), (response) =>
           HttpServerResponse.setHeaders(response, {
             ...crossOriginHeaders(settings, request),
-            ...(isOfLink(request.url) ? { ...linkHeaders, ...response.headers } : undefined),
+            ...(linkPaths.test(pathOf(request.url) ?? request.url)
+              ? { ...linkHeaders, ...response.headers }
+              : undefined),
             // Most responses contain an account's data or secrets. Public ones set their own value.
             "cache-control": response.headers["cache-control"] ?? "no-store",
             "x-content-type-options": "nosniff",

@@ -117,11 +117,9 @@ export class Routes extends Context.Service<Routes>()("agent-memory/server/doors
       render,
       /** Every route, for tests. */
       all: (): ReadonlyArray<KnownRoute> => routes,
-      /** The route of a request, if there is one. */
       find,
       /** The methods that a URL's path allows, for `Allow`; empty without a route. */
       allowed,
-      /** Whether a URL's path is well-formed. */
       isRoutable: (url: string): boolean => pathOf(url) !== undefined,
       /** What a request is called in logs, metrics and traces. Contains nothing that its sender wrote. */
       nameOf: (method: string, url: string): RouteName => {

@@ -45,7 +45,6 @@ export const ListeningSettings = Layer.effect(
   })
 )
 
-/** Warns of settings that are rarely intended. */
 const warn = Effect.fnUntraced(function* ({ baseUrl, host, isBaseUrlAssumed, loopback }: Settings["Service"]) {
   if (isBaseUrlAssumed && !isLoopbackHost(host)) {
     yield* Effect.logWarning(

@@ -2,6 +2,7 @@ import type { AccountId } from "../../domain/Account.ts"
 import type { Moment } from "../../domain/Actor.ts"
 import type { KeyId } from "../../domain/Key.ts"
 import { RateLimited } from "../../domain/Problem.ts"
+import type { Settings } from "../config/Settings.ts"
 import * as Buckets from "../capacity/Buckets.ts"
 
 /** Writes are requests that change rows or keys; everything else under `/v1` and through links is a read. */
@@ -63,12 +64,7 @@ export interface Admitted extends Omit<Passed, "_tag"> {
 export type Admission = { readonly _tag: "Unknown" } | Limited | Admitted
 
 /** The paces of each class, as the limits set them. */
-export const pacesOf = (limits: {
-  readonly writesPerMinute: number
-  readonly readsPerMinute: number
-  readonly accountWritesPerMinute: number
-  readonly accountReadsPerMinute: number
-}): Readonly<Record<RequestClass, Paces>> => ({
+export const pacesOf = (limits: Settings["Service"]["limits"]): Readonly<Record<RequestClass, Paces>> => ({
   write: { own: Buckets.pace(limits.writesPerMinute, 60), account: Buckets.pace(limits.accountWritesPerMinute, 60) },
   read: { own: Buckets.pace(limits.readsPerMinute, 60), account: Buckets.pace(limits.accountReadsPerMinute, 60) }
 })

@@ -24,11 +24,6 @@ const keyOf = (row: KeyRow): Key.ApiKey => ({
   last_used_at: row.last_used_at?.toISOString() ?? null
 })
 
-interface Page {
-  readonly limit: number
-  readonly after?: Key.KeyPlace | undefined
-}
-
 /**
  * An account's API keys. Their text is shown once; only its SHA-256 is stored. A key gives full access, so only an actor with
  * full access creates or revokes one.
@@ -44,7 +39,7 @@ export class Keys extends Context.Service<Keys>()("agent-memory/server/keys/Keys
     /** A page of the account's keys, the oldest first, revoked ones included. */
     const list = traced("Keys.list")(function* (
       { accountId }: Reach,
-      { after, limit }: Page = { limit: maxQueryLimit }
+      { after, limit = maxQueryLimit }: { readonly limit?: number; readonly after?: Key.KeyPlace | undefined } = {}
     ) {
       const createdAt = after?.createdAt ?? 0
       const found = yield* sql<KeyRow>`

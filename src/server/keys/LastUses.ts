@@ -47,12 +47,9 @@ export class LastUses extends Context.Service<LastUses>()("agent-memory/server/k
     }, refine)
 
     const drain = Effect.fnUntraced(function* (of: keyof typeof stored) {
-      const taken = [...noted[of]]
-      if (taken.length === 0) return
-      yield* store(
-        of,
-        taken.map(([, use]) => use)
-      )
+      const taken = new Map(noted[of])
+      if (taken.size === 0) return
+      yield* store(of, [...taken.values()])
       for (const [key, use] of taken) if (noted[of].get(key) === use) noted[of].delete(key)
     })
 

@@ -77,7 +77,7 @@ export class RateLimiter extends Context.Service<
   ).pipe(Layer.provide(RateLimiterRepo.layer))
 }
 
-/** The owner of buckets: a key, connection or link, and its account. */
+/** A key, connection or link, and its account. */
 interface Owner {
   readonly accountId: AccountId
   readonly id: string
@@ -170,7 +170,7 @@ export const makeOver = Effect.fnUntraced(function* <E>(
 /** The name of the bucket of a key, connection or link; the account's own has the empty id. */
 const bucketName = (id: string, wanted: RequestClass): string => `${id}:${wanted}`
 
-type Limits = Parameters<typeof pacesOf>[0]
+type Limits = Settings["Service"]["limits"]
 
 /** A limiter that finds the sender of a request and takes its tokens with `take`. */
 const makeLimiter = <E, F>(

@@ -1,5 +1,5 @@
 import { Effect, Layer, Option, type Redacted } from "effect"
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { Unavailable } from "../../domain/Problem.ts"
 import { Settings } from "../config/Settings.ts"
 import type { Pace } from "../capacity/Buckets.ts"
@@ -7,13 +7,7 @@ import { makeOver, RateLimiter } from "./RateLimiter.ts"
 import { RateLimiterRepo } from "./RateLimiterRepo.ts"
 import { RedisLink, type RedisLost, type Send } from "./RedisLink.ts"
 
-/** A Lua script. All its keys are in one hash slot. */
-interface Script {
-  readonly lua: string
-  readonly sha: string
-}
-
-const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
+const script = (lua: string) => ({ lua, sha: hash("sha1", lua) })
 
 /**
  * Takes a token from every bucket or from none (generic cell rate algorithm). A bucket's value is the time at which it is
@@ -62,7 +56,7 @@ const isNoScript = (error: unknown): boolean => error instanceof Error && error.
 /** Runs a script on some of an account's buckets. The account is in braces, so that all of them are in one hash slot. */
 const run = async (
   send: Send,
-  { lua, sha }: Script,
+  { lua, sha }: ReturnType<typeof script>,
   account: string,
   names: ReadonlyArray<string>,
   values: ReadonlyArray<number> = []

@@ -29,11 +29,8 @@ interface Sender extends Moment {
 /** The sender of a request. `Unknown` is a key that is unknown or revoked. */
 export type Found = Sender | { readonly _tag: "Unknown" }
 
-/** A sender that was found, and whether its request is admitted. */
-interface Judged extends Sender, Verdict {}
-
 /** The result for a request. `Busy` means that another session has locked a bucket. */
-export type Taken = Judged | { readonly _tag: "Unknown" } | { readonly _tag: "Busy" }
+export type Taken = (Sender & Verdict) | { readonly _tag: "Unknown" } | { readonly _tag: "Busy" }
 
 interface FoundRow extends Moment {
   readonly id: string | null

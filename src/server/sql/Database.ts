@@ -15,7 +15,7 @@ import {
 } from "./EmbeddedPostgres.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { texts } from "./SharedSql.ts"
-import { migrate, newerOf, newerWarning, obstacleOf, pendingOf, stateOf } from "./Migrations.ts"
+import { migrate, newerWarning, obstacleOf, pendingOf, stateOf } from "./Migrations.ts"
 
 /** The database cannot be used; `message` gives the cause and the remedy. */
 export class DatabaseProblem extends Data.TaggedError("DatabaseProblem")<{ readonly message: string }> {}
@@ -178,7 +178,7 @@ const lockMigrations = (client: PgClient.PgClient) =>
     Effect.mapError(unreachable)
   )
 
-/** Runs the migrations that are missing. Without any, the role needs no right to create tables. */
+/** Without missing migrations, the role needs no right to create tables. */
 const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
   yield* lockMigrations(client)
   const state = yield* stateOf(client).pipe(Effect.mapError(unreachable))
@@ -186,16 +186,12 @@ const bringUpToDate = Effect.fnUntraced(function* (client: PgClient.PgClient) {
   if (obstacle !== undefined) {
     return yield* problem(`${obstacle.cause}\n${obstacle.remedy}`)
   }
-  const newer = newerOf(state)
-  if (newer.length > 0) {
-    const { cause, remedy } = newerWarning(newer)
-    yield* Effect.logWarning(`${cause} ${remedy}`)
-  }
+  const newer = newerWarning(state)
+  if (newer !== undefined) yield* Effect.logWarning(`${newer.cause} ${newer.remedy}`)
   if (pendingOf(state).length === 0) return
   yield* migrate.pipe(Effect.provideService(SqlClient.SqlClient, client), Effect.mapError(notMigrated))
 })
 
-/** Migrates an open database and provides it. */
 const migrated = Effect.fnUntraced(function* ({ client, description }: Effect.Success<ReturnType<typeof embedded>>) {
   yield* Effect.catchTag(client.withTransaction(bringUpToDate(client)), "SqlError", (error) =>
     Effect.fail(unreachable(error))

@@ -62,7 +62,6 @@ const reachesAs = (path: string, user: User): boolean => {
 const makeOwner = (user: User | undefined) => ({
   /** Options for `spawn`; empty when the programs run as this process's own user. */
   credentials: user === undefined ? {} : { uid: user.uid, gid: user.gid },
-  /** The user is this process's own. */
   isSelf: user === undefined,
   /** The user is `nobody`, whom other programs may run as, too. */
   isShared: user?.uid === nobody,

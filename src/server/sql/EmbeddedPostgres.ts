@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { traced } from "../telemetry/Telemetry.ts"
 import { currentOwner, letThrough, type Owner, port, readForeign, userName } from "./EmbeddedAccess.ts"
-import { attempt, EmbeddedPostgresError, findHolder, holdLock } from "./EmbeddedProcess.ts"
+import { attempt, EmbeddedPostgresError, failure, findHolder, holdLock } from "./EmbeddedProcess.ts"
 import { findPrograms, type Programs, runProgram, sharedFolder } from "./EmbeddedPrograms.ts"
 import { findServer, runServer, type Server } from "./EmbeddedServer.ts"
 
@@ -50,13 +50,7 @@ const createDatabase = traced("EmbeddedPostgres.createDatabase")(
     if (found.length === 0) yield* connection.query(`CREATE DATABASE ${databaseName}`)
   },
   Effect.scoped,
-  Effect.mapError(
-    (error) =>
-      new EmbeddedPostgresError({
-        reason: "Failed",
-        message: `Could not prepare the database ${databaseName}: ${error.message}`
-      })
-  )
+  Effect.mapError(({ message }) => failure(`Could not prepare the database ${databaseName}: ${message}`))
 )
 
 /**
@@ -69,10 +63,7 @@ export const makeEmbedded: (
 ) => Effect.Effect<EmbeddedPostgresAddress, EmbeddedPostgresError, Scope.Scope> = traced("EmbeddedPostgres.make")(
   function* ({ dataDir, durable = true, settings = {} }) {
     if (process.platform === "win32") {
-      return yield* new EmbeddedPostgresError({
-        reason: "NoPrograms",
-        message: "The embedded database needs Unix sockets. On Windows set DATABASE_URL, or use WSL."
-      })
+      return yield* failure("The embedded database needs Unix sockets. On Windows set DATABASE_URL, or use WSL.")
     }
     const owner = currentOwner(clusterOf(yield* homeOf(dataDir)))
     const home = yield* makeHome(dataDir, owner)
@@ -97,12 +88,10 @@ export const findEmbedded = traced("EmbeddedPostgres.find")(function* (dataDir: 
   if (Option.isNone(holder)) return Option.none<EmbeddedPostgresAddress>()
   const server = yield* findServer(home, clusterOf(home))
   if (Option.isNone(server)) {
-    return yield* new EmbeddedPostgresError({
-      reason: "Unreachable",
-      message:
-        `Agent Memory, process ${holder.value}, uses the data in ${home}, but its database does not respond here. Wait ` +
+    return yield* failure(
+      `Agent Memory, process ${holder.value}, uses the data in ${home}, but its database does not respond here. Wait ` +
         `until it has started. If it runs on another host or in another container, run this command there.`
-    })
+    )
   }
   return Option.some(addressOf(server.value, home))
 })
@@ -113,12 +102,8 @@ const elsewhere = "moved-to"
 /** Runs a call on the folder of DATA_DIR. Its failure says how to choose another one. */
 const withFolder = <A>(wanted: string, run: () => A) =>
   attempt(`use the folder ${wanted}`, run).pipe(
-    Effect.mapError(
-      ({ message, reason }) =>
-        new EmbeddedPostgresError({
-          reason,
-          message: `${message}\nSet DATA_DIR to a folder that this user can write to or create.`
-        })
+    Effect.mapError(({ message }) =>
+      failure(`${message}\nSet DATA_DIR to a folder that this user can write to or create.`)
     )
   )
 
@@ -143,12 +128,10 @@ const makeHome = traced("EmbeddedPostgres.makeHome")(function* (dataDir: string,
   yield* letThrough(owner, home)
   if (yield* attempt(`look at ${home}`, () => owner.reaches(home))) return home
   if (home !== fs.realpathSync(wanted) || fs.existsSync(clusterOf(home))) {
-    return yield* new EmbeddedPostgresError({
-      reason: "Unreachable",
-      message:
-        `The embedded database runs as an unprivileged user that cannot reach ${home}. Allow passing through the folders ` +
+    return yield* failure(
+      `The embedded database runs as an unprivileged user that cannot reach ${home}. Allow passing through the folders ` +
         `above it (chmod o+x), or set DATA_DIR to another folder, or set DATABASE_URL to a PostgreSQL server.`
-    })
+    )
   }
   const moved = yield* attempt(`create a folder in ${sharedFolder}`, () => {
     fs.mkdirSync(sharedFolder, { recursive: true, mode: 0o755 })
@@ -204,7 +187,6 @@ const initialise = traced("EmbeddedPostgres.initialise")(function* (
   yield* attempt(`finish the cluster in ${home}`, () => fs.renameSync(unfinished, clusterOf(home)))
 })
 
-/** Returns the folder of a data directory's PostgreSQL cluster, created the first time. */
 const openCluster = traced("EmbeddedPostgres.openCluster")(function* (
   programs: Programs,
   owner: Owner,

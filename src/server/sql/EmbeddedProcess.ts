@@ -10,21 +10,20 @@ import { codeOf } from "./SqlFailure.ts"
 
 /** The embedded PostgreSQL cannot be used; `message` gives the cause and the remedy. */
 export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()("EmbeddedPostgresError", {
-  reason: Schema.Literals(["Held", "OtherMajor", "NoPrograms", "Unreachable", "Failed"]),
+  reason: Schema.Literals(["Held", "OtherMajor", "Failed"]),
   message: Schema.String,
   /** The process that holds the data directory, when `reason` is `Held`. */
   holder: Schema.optionalKey(Schema.Int)
 }) {}
 
+/** A failure whose kind matters to no caller. */
+export const failure = (message: string) => new EmbeddedPostgresError({ reason: "Failed", message })
+
 /** Runs a call into the operating system; `doing` completes the sentence "Could not ..." of its failure. */
 export const attempt = <A>(doing: string, run: () => A): Effect.Effect<A, EmbeddedPostgresError> =>
   Effect.try({
     try: run,
-    catch: (cause) =>
-      new EmbeddedPostgresError({
-        reason: "Failed",
-        message: `Could not ${doing}: ${cause instanceof Error ? cause.message : String(cause)}`
-      })
+    catch: (cause) => failure(`Could not ${doing}: ${cause instanceof Error ? cause.message : String(cause)}`)
   })
 
 /** The result of a call into the operating system, or undefined if it fails. */
@@ -130,16 +129,6 @@ export const findHolder = traced("EmbeddedPostgres.findHolder")(function* (home:
   return Option.isSome(holder) && (yield* lives(file, holder.value)) ? Option.some(holder.value.pid) : Option.none()
 })
 
-const held = (home: string, holder: Holder) =>
-  new EmbeddedPostgresError({
-    reason: "Held",
-    holder: holder.pid,
-    message:
-      `Another Agent Memory, process ${holder.pid}${holder.space === processSpace() ? "" : " on another host or container"}, ` +
-      `uses the data in ${home}. Stop it first, or set DATA_DIR to another folder; several instances share one ` +
-      `database through DATABASE_URL.`
-  })
-
 /** Writes a private draft of a file, puts it in its place with `place`, and removes it if that has not moved it. */
 const withDraft = (file: string, text: string, place: (draft: string) => boolean): boolean => {
   const draft = `${file}.${randomBytes(6).toString("hex")}`
@@ -175,7 +164,17 @@ const take: (home: string, file: string, text: string) => Effect.Effect<void, Em
     if (yield* attempt(`create ${file}`, () => createWhole(file, text))) return
     const found = read(file)
     const holder = decode(found)
-    if (Option.isSome(holder) && (yield* lives(file, holder.value))) return yield* held(home, holder.value)
+    if (Option.isSome(holder) && (yield* lives(file, holder.value))) {
+      const { pid, space } = holder.value
+      return yield* new EmbeddedPostgresError({
+        reason: "Held",
+        holder: pid,
+        message:
+          `Another Agent Memory, process ${pid}${space === processSpace() ? "" : " on another host or container"}, ` +
+          `uses the data in ${home}. Stop it first, or set DATA_DIR to another folder; several instances share one ` +
+          `database through DATABASE_URL.`
+      })
+    }
     const replaced = yield* attempt(`take over ${file}`, () => replace(file, text, found))
     // Of two processes that take over one dead holder's lock at once, the later one overwrites the earlier one's.
     if (replaced) yield* pause(50)

@@ -4,22 +4,16 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { basename, delimiter, dirname, join } from "node:path"
 import type { Owner } from "./EmbeddedAccess.ts"
-import { attempt, EmbeddedPostgresError, orUndefined } from "./EmbeddedProcess.ts"
+import { attempt, type EmbeddedPostgresError, failure, orUndefined } from "./EmbeddedProcess.ts"
 import { traced } from "../telemetry/Telemetry.ts"
 
 /** Variables of the caller's environment (PGDATA, PGPORT, LC_ALL and more) must not reach the programs. */
-const environment = { LC_ALL: "C", TZ: "UTC" }
+const optionsFor = (owner: Owner) => ({ cwd: "/", env: { LC_ALL: "C", TZ: "UTC" }, ...owner.credentials })
 
 /** Starts a program that survives an interrupt of this process's group. Its output goes to an open file. */
 export const spawnServer = (program: string, args: ReadonlyArray<string>, owner: Owner, output: number) =>
   attempt(`start ${program}`, (): ChildProcess => {
-    const child = spawn(program, args, {
-      cwd: "/",
-      env: environment,
-      detached: true,
-      stdio: ["ignore", output, output],
-      ...owner.credentials
-    })
+    const child = spawn(program, args, { ...optionsFor(owner), detached: true, stdio: ["ignore", output, output] })
     // Without a listener a missing program would end this process; readiness notices it by the absent pid.
     child.on("error", () => {})
     child.unref()
@@ -29,19 +23,11 @@ export const spawnServer = (program: string, args: ReadonlyArray<string>, owner:
 /** Runs a program and returns what it printed. An exit code other than 0 is a failure with the end of that text. */
 export const runProgram = (program: string, args: ReadonlyArray<string>, owner: Owner) =>
   Effect.callback<string, EmbeddedPostgresError>((resume) => {
-    const child = spawn(program, args, {
-      cwd: "/",
-      env: environment,
-      stdio: ["ignore", "pipe", "pipe"],
-      ...owner.credentials
-    })
+    const child = spawn(program, args, { ...optionsFor(owner), stdio: ["ignore", "pipe", "pipe"] })
     let printed = ""
     child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text))
     child.stderr.setEncoding("utf8").on("data", (text: string) => (printed += text))
-    const fail = (why: string) =>
-      resume(
-        Effect.fail(new EmbeddedPostgresError({ reason: "Failed", message: `Could not run ${program}: ${why}`.trim() }))
-      )
+    const fail = (why: string) => resume(failure(`Could not run ${program}: ${why}`.trim()))
     child.on("error", (error) => fail(error.message))
     child.on("close", (code) => (code === 0 ? resume(Effect.succeed(printed)) : fail(printed.slice(-2000))))
     return Effect.sync(() => child.kill("SIGKILL"))
@@ -150,11 +136,9 @@ export const findPrograms = traced("EmbeddedPostgres.findPrograms")(function* (o
     const programs = yield* tryFolder(folder, owner)
     if (programs !== undefined) return programs
   }
-  return yield* new EmbeddedPostgresError({
-    reason: "NoPrograms",
-    message:
-      `No PostgreSQL ${oldestMajor} or later can run here: ${packageName()} is missing or does not run on this system, and ` +
+  return yield* failure(
+    `No PostgreSQL ${oldestMajor} or later can run here: ${packageName()} is missing or does not run on this system, and ` +
       `there is none in the PATH. Install without --omit=optional, or install PostgreSQL 18, or set DATABASE_URL to a ` +
       `PostgreSQL server.`
-  })
+  )
 })

@@ -16,7 +16,8 @@ import {
 } from "./EmbeddedAccess.ts"
 import {
   attempt,
-  EmbeddedPostgresError,
+  type EmbeddedPostgresError,
+  failure,
   orUndefined,
   pause,
   runs,
@@ -90,15 +91,6 @@ const readPostmaster = (cluster: string) => {
 
 const logOf = (home: string) => join(home, "postgres.log")
 
-const openLog = (home: string): number => {
-  const log = logOf(home)
-  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > largestLog) renameSync(log, `${log}.1`)
-  return openSync(log, "a", 0o600)
-}
-
-const endOfLog = (home: string): string =>
-  (orUndefined(() => readFileSync(logOf(home), "utf8")) ?? "").trimEnd().split("\n").slice(-4).join("\n")
-
 const ended = (child: ChildProcess) => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
 /** Waits without a limit while the process runs, because recovery after a crash has none. */
@@ -109,10 +101,9 @@ const awaitReady = Effect.fnUntraced(function* (child: ChildProcess, { cluster, 
   }
   yield* waitUntil(() => ended(child) || isReady(), Number.POSITIVE_INFINITY)
   if (!ended(child)) return
-  return yield* new EmbeddedPostgresError({
-    reason: "Failed",
-    message: `The embedded PostgreSQL stopped while starting. The end of ${logOf(home)}:\n${endOfLog(home)}`
-  })
+  const log = orUndefined(() => readFileSync(logOf(home), "utf8")) ?? ""
+  const end = log.trimEnd().split("\n").slice(-4).join("\n")
+  return yield* failure(`The embedded PostgreSQL stopped while starting. The end of ${logOf(home)}:\n${end}`)
 })
 
 /** Stops a server within seconds and closes its connections. Committed data is on disk. */
@@ -131,7 +122,11 @@ const stop = traced("EmbeddedPostgres.stop")(function* ({ owner }: ServerInput, 
 const spawnPostgres = Effect.fnUntraced(function* (input: ServerInput, socketFolder: string) {
   const { cluster, home, owner, programs } = input
   const settings = settingsOf(input, socketFolder, yield* accessSettings(owner, home))
-  const log = yield* attempt(`open ${logOf(home)}`, () => openLog(home))
+  const file = logOf(home)
+  const log = yield* attempt(`open ${file}`, () => {
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog) renameSync(file, `${file}.1`)
+    return openSync(file, "a", 0o600)
+  })
   return yield* spawnServer(programs.postgres, ["-D", cluster, ...settings], owner, log).pipe(
     Effect.ensuring(Effect.sync(() => closeSync(log)))
   )
@@ -186,21 +181,21 @@ export const findServer = Effect.fnUntraced(function* (home: string, cluster: st
 /** The server that an earlier Agent Memory left running when it was killed, once it is ready. An unusable one is stopped. */
 const adopt = traced("EmbeddedPostgres.adopt")(function* ({ cluster, home, owner }: ServerInput) {
   const socketFolder = notedSocketFolder(home)
-  const forget = socketFolder === undefined ? Effect.void : removeSocketFolder(owner, socketFolder)
   const found = readPostmaster(cluster)
-  if (found === undefined || !servesCluster(found.pid, cluster, owner.credentials.uid)) {
-    if (found !== undefined) yield* abandon(cluster)
-    yield* forget
-    return Option.none<Server>()
+  if (found !== undefined && servesCluster(found.pid, cluster, owner.credentials.uid)) {
+    yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
+    if (socketFolder !== undefined && runs(found.pid) && (yield* accepts(socketFolder))) {
+      yield* Effect.logWarning(
+        `Using the embedded PostgreSQL (process ${found.pid}) that a killed service left running`
+      )
+      return { pid: found.pid, socketFolder }
+    }
+    yield* end(found.pid)
+  } else {
+    yield* abandon(cluster)
   }
-  yield* waitUntil(() => !runs(found.pid) || readPostmaster(cluster)?.ready === true, fastMilliseconds)
-  if (socketFolder !== undefined && runs(found.pid) && (yield* accepts(socketFolder))) {
-    yield* Effect.logWarning(`Using the embedded PostgreSQL (process ${found.pid}) that a killed service left running`)
-    return Option.some<Server>({ pid: found.pid, socketFolder })
-  }
-  yield* end(found.pid)
-  yield* forget
-  return Option.none<Server>()
+  if (socketFolder !== undefined) yield* removeSocketFolder(owner, socketFolder)
+  return undefined
 })
 
 /** After a server was killed, the processes of its connections run on for a moment, and PostgreSQL refuses to start. */
@@ -256,8 +251,7 @@ const keepRunning = Effect.fnUntraced(function* (input: ServerInput, current: Re
 export const runServer = traced("EmbeddedPostgres.runServer")(function* (input: ServerInput) {
   const current = yield* Effect.acquireRelease(
     Effect.gen(function* () {
-      const adopted = yield* adopt(input)
-      return yield* Ref.make(Option.isSome(adopted) ? adopted.value : yield* startFresh(input))
+      return yield* Ref.make<Server>((yield* adopt(input)) ?? (yield* startFresh(input)))
     }),
     (current) => Effect.flatMap(Ref.get(current), (server) => stop(input, server)),
     { interruptible: true }

@@ -134,12 +134,6 @@ export const pendingOf = ({ applied }: DatabaseState): ReadonlyArray<Applied> =>
   return knownMigrations.filter(({ id }) => id > newest)
 }
 
-/** The database's migrations of a newer release. This release was not tested with their changes. */
-export const newerOf = ({ applied }: DatabaseState): ReadonlyArray<Applied> => {
-  const newest = knownMigrations.at(-1)?.id ?? 0
-  return applied.filter(({ id }) => id > newest)
-}
-
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 const foreign = ({ database, role }: DatabaseState, names: ReadonlyArray<string>): Obstacle => ({
@@ -189,11 +183,14 @@ export const obstacleOf = (state: DatabaseState): Obstacle | undefined => {
   return undefined
 }
 
-/** The warning for a database that a newer release has migrated. */
-export const newerWarning = (newer: ReadonlyArray<Applied>): Obstacle => ({
-  cause: `The database was migrated by a newer release of Agent Memory, with ${newer
-    .map(({ id, name }) => `migration ${id}, ${name}`)
-    .join("; ")}.`,
-  remedy:
-    "This release does not change its tables, but was not tested with them. Start the newer release, or restore a backup from before its migration."
-})
+/** The warning for a database that a newer release has migrated, if one has. */
+export const newerWarning = ({ applied }: DatabaseState): Obstacle | undefined => {
+  const newer = applied.filter(({ id }) => id > knownMigrations.at(-1)!.id)
+  if (newer.length === 0) return undefined
+  const named = newer.map(({ id, name }) => `migration ${id}, ${name}`).join("; ")
+  return {
+    cause: `The database was migrated by a newer release of Agent Memory, with ${named}.`,
+    remedy:
+      "This release does not change its tables, but was not tested with them. Start the newer release, or restore a backup from before its migration."
+  }
+}

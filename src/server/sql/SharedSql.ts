@@ -15,8 +15,7 @@ const array = (oid: number) => (values: ReadonlyArray<unknown>) => Result.getOrT
 export const texts: (values: ReadonlyArray<string | null>) => PgTypes.Parameter = array(PgTypes.OID.text)
 export const integers: (values: ReadonlyArray<number | null>) => PgTypes.Parameter = array(PgTypes.OID.int4)
 export const binaries: (values: ReadonlyArray<Uint8Array | null>) => PgTypes.Parameter = array(PgTypes.OID.bytea)
-export const times: (milliseconds: ReadonlyArray<number | null>) => PgTypes.Parameter = (milliseconds) =>
-  array(PgTypes.OID.timestamptz)(milliseconds)
+export const times: (milliseconds: ReadonlyArray<number | null>) => PgTypes.Parameter = array(PgTypes.OID.timestamptz)
 export const bigints = (values: ReadonlyArray<number | null>): PgTypes.Parameter =>
   array(PgTypes.OID.int8)(values.map((value) => (value === null ? null : BigInt(value))))
 /** A text to look for that may have any character: no stored one has what stands for NUL, which PostgreSQL does not take. */

@@ -64,19 +64,18 @@ const causeOf = (code: string | undefined, otherwise: string): string => {
 /** The outage that a failed statement means; undefined if the statement itself is wrong. */
 const outageOf = ({ reason }: SqlError.SqlError): Outage | undefined => {
   const code = codeOf(reason)
+  const lost = { ...unreachable, cause: causeOf(code, "the connection was lost or not made") }
   switch (reason._tag) {
     case "ConnectionError":
     case "AuthenticationError":
-      return { ...unreachable, cause: causeOf(code, "the connection was lost or not made") }
+      return lost
     case "LockTimeoutError":
       return { ...slow, cause: "a lock was not free in time" }
     case "StatementTimeoutError":
       return { ...slow, cause: "a statement was cancelled" }
     case "UnknownError": {
       if (code === undefined || !isSqlState(code)) return undefined
-      if (code.startsWith("08") || code.startsWith("57P")) {
-        return { ...unreachable, cause: causeOf(code, "the connection was lost or not made") }
-      }
+      if (code.startsWith("08") || code.startsWith("57P")) return lost
       if (code.startsWith("53")) return { ...exhausted, cause: causeOf(code, "a resource is used up") }
       return code === "25006" ? { ...readOnly, cause: causeOf(code, "") } : undefined
     }
@@ -106,9 +105,6 @@ export type Refined<E> = Exclude<E, SqlError.SqlError | Schema.SchemaError | Cau
 const InTransaction = Context.Reference<boolean>("agent-memory/server/sql/SqlFailure/InTransaction", {
   defaultValue: () => false
 })
-
-const isContention = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "DeadlockError" || reason._tag === "SerializationError"
 
 const contention = Schedule.exponential("5 millis").pipe(Schedule.jittered, Schedule.upTo({ times: 5 }))
 
@@ -140,7 +136,7 @@ export const refine = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
       : settle(
           Metrics.databaseOperation(
             Effect.catchCause(effect, (cause) =>
-              isContendedCause(cause) ? retried(effect, cause) : Effect.failCause(withoutLostRollback(cause))
+              isContended(cause) ? retried(effect, cause) : Effect.failCause(withoutLostRollback(cause))
             )
           )
         )
@@ -155,7 +151,7 @@ const retried = <A, E, R>(effect: Effect.Effect<A, E, R>, failure: Cause.Cause<E
     return Effect.failCause(failure)
   })
   return Effect.sandbox(attempt).pipe(
-    Effect.retry({ schedule: contention, while: isContendedCause }),
+    Effect.retry({ schedule: contention, while: isContended }),
     Effect.catch((cause) => Effect.failCause(withoutLostRollback(cause)))
   )
 }
@@ -172,12 +168,11 @@ const withoutLostRollback = <E>(cause: Cause.Cause<E>): Cause.Cause<E | SqlError
   return failures.length > 0 ? Cause.fromReasons(failures) : Cause.fail(lost[0]!)
 }
 
-const isContended = (reason: Cause.Reason<unknown>): boolean => {
-  const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
-  return SqlError.isSqlError(error) && isContention(error)
-}
-
-const isContendedCause = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some(isContended)
+const isContended = ({ reasons }: Cause.Cause<unknown>): boolean =>
+  reasons.some((reason) => {
+    const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
+    return SqlError.isSqlError(error) && /^(?:Deadlock|Serialization)Error$/.test(error.reason._tag)
+  })
 
 /** Runs an effect in a transaction, which is repeated as a whole after a deadlock or serialisation failure. */
 export const transact =
