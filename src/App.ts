@@ -42,12 +42,10 @@ import { AssetRoutes, type AssetsMissing } from "./server/pages/Assets.ts"
 import { BrowserSignInRoutes, SignInRoutes } from "./server/pages/SignInRoutes.ts"
 import { AccountRoutes, KeysRoutes } from "./server/pages/console/AccountRoutes.ts"
 import { AppsRoutes } from "./server/pages/console/AppsRoutes.ts"
-import { CellRoutes } from "./server/pages/console/CellRoutes.ts"
 import { GridRoutes } from "./server/pages/console/GridRoutes.ts"
 import { NewRowRoutes } from "./server/pages/console/NewRowRoutes.ts"
 import { RowRoutes } from "./server/pages/console/RowRoutes.ts"
 import { ImportRoutes } from "./server/pages/console/ImportRoutes.ts"
-import { ShareRoutes } from "./server/pages/console/ShareRoutes.ts"
 import { TablesRoutes } from "./server/pages/console/TablesRoutes.ts"
 import { ActivityRoutes } from "./server/pages/console/ActivityRoutes.ts"
 import { LinkRoutes } from "./server/pages/LinkRoutes.ts"
@@ -141,8 +139,6 @@ export const RoutesLayer = Layer.mergeAll(
   McpRoute,
   TablesRoutes,
   ImportRoutes,
-  ShareRoutes,
-  CellRoutes,
   GridRoutes,
   NewRowRoutes,
   RowRoutes,

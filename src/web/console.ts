@@ -1,6 +1,5 @@
 import { dropDrafts, countingDown, sendingSafely } from "./console/Sending.ts"
 
-/** Shows the page's times in the reader's own time zone. */
 const localTimes = (root: ParentNode): void => {
   const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
   for (const time of root.querySelectorAll("time")) {

@@ -154,7 +154,6 @@ export const contentOf = (
 const selectionIn = ({ fields }: QueryTarget): Selection | undefined =>
   fields === undefined ? undefined : Result.getOrThrow(selectionOf(fields, ""))
 
-/** The error for a row that a link's query does not give, whether or not there is such a row. */
 const notGiven = () =>
   new RowNotFound({ detail: "This link has no such row: it was deleted, or was changed so that it no longer matches." })
 

@@ -4,7 +4,6 @@ import { decodeString } from "../../domain/json/Lexemes.ts"
 import { rowText } from "../../domain/Row.ts"
 import { endingOf, languageOf, type LinkContent } from "./LinkContent.ts"
 
-/** The content of a link as a file. */
 interface Download {
   readonly body: string
   readonly contentType: string

@@ -34,26 +34,6 @@ const checkLength = (path: string, target: LinkTarget): Effect.Effect<void, Inva
     ? Effect.void
     : Effect.fail(invalid(path, `is too long for a link, which stores at most ${maxTargetBytes} bytes in all`))
 
-/**
- * The creator of a link: a key, the connection of an MCP client, or the account's person. The link ends when its key or
- * connection is revoked.
- */
-interface Maker {
-  readonly kind: "key" | "connection" | "person"
-  readonly id: string
-}
-
-/** A link to store; it expires in `minutes`. */
-interface NewLink {
-  readonly accountId: AccountId
-  readonly id: string
-  readonly maker: Maker
-  readonly viewerHash: Uint8Array
-  readonly downloadHash: Uint8Array
-  readonly target: LinkTarget
-  readonly minutes: number
-}
-
 /** A link that is valid at `now`, the database's clock. `isViewer` says which of its two tokens was sent. */
 export interface FoundLink {
   readonly accountId: AccountId
@@ -92,22 +72,6 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
       return found[0]!
     }, refine)
 
-    /** Stores a link. Returns when it expires. */
-    const insert = traced("Links.insert")(function* (link: NewLink) {
-      const made = yield* sql<{ expires_at: Date }>`
-        INSERT INTO links
-          (account_id, link_id, viewer_hash, download_hash, key_id, connection_id, target,
-            created_at, expires_at)
-        SELECT ${link.accountId}, ${link.id}, ${link.viewerHash}, ${link.downloadHash},
-          ${link.maker.kind === "key" ? link.maker.id : null},
-          ${link.maker.kind === "connection" ? link.maker.id : null},
-          ${targetText(link.target)}, now, now + make_interval(mins => ${link.minutes}::integer)
-        FROM memory_now() AS now
-        RETURNING expires_at
-      `
-      return made[0]!.expires_at
-    }, refine)
-
     const prune = makePrune(sql, "Links", {
       table: "links",
       key: "account_id, link_id",
@@ -115,6 +79,7 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
       oldest: "expires_at"
     })
 
+    /** Makes a link of a key, a connection or the account's person. It ends when its key or connection is revoked. */
     const make = Effect.fnUntraced(function* ({ accountId, id, kind }: Actor, target: LinkTarget) {
       if (kind === "link") return yield* Effect.die(new Error("A link makes no links."))
       if ((yield* refine(lockAccount(accountId))) === undefined) return yield* accountGone()
@@ -128,25 +93,27 @@ export class Links extends Context.Service<Links>()("agent-memory/server/links/L
         })
       }
       const [viewer, download] = [yield* tokens.make(accountId), yield* tokens.make(accountId)]
-      const expiresAt = yield* insert({
-        accountId,
-        id: yield* Effect.orDie(random.uuidV4()),
-        maker: { kind, id },
-        viewerHash: yield* tokens.hash(viewer),
-        downloadHash: yield* tokens.hash(download),
-        target,
-        minutes: limits.linkMinutes
-      })
+      const linkId = yield* Effect.orDie(random.uuidV4())
+      const [made] = yield* refine(sql<{ expires_at: Date }>`
+        INSERT INTO links
+          (account_id, link_id, viewer_hash, download_hash, key_id, connection_id, target,
+            created_at, expires_at)
+        SELECT ${accountId}, ${linkId}, ${yield* tokens.hash(viewer)}, ${yield* tokens.hash(download)},
+          ${kind === "key" ? id : null},
+          ${kind === "connection" ? id : null},
+          ${targetText(target)}, now, now + make_interval(mins => ${limits.linkMinutes}::integer)
+        FROM memory_now() AS now
+        RETURNING expires_at
+      `)
       const created: CreatedLink = {
         viewer_url: `${baseUrl}/view/${viewer}`,
         download_url: `${baseUrl}/download/${download}`,
         editable: target.kind !== "query",
-        expires_at: timeText(expiresAt.getTime())
+        expires_at: timeText(made!.expires_at.getTime())
       }
       return created
     }, transact(sql))
 
-    /** The row that a link would edit. */
     const rowOf = Effect.fnUntraced(function* (actor: Actor, table: string, id: string) {
       const refusal = changeRefusal(actor)
       if (refusal !== undefined) return yield* refusal

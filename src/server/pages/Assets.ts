@@ -19,7 +19,6 @@ export interface StaticFile {
   readonly etag: string
 }
 
-/** The validator of these bytes. */
 const etagOf = (bytes: Uint8Array): string => `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`
 
 /** The file in the best form that the request accepts, or 304 where the client already has it. */
@@ -102,19 +101,17 @@ const read = (): Assets => {
 let known: Assets | undefined
 const assets = (): Assets => (known ??= read())
 
-/** The address of an entry point of `src/web`, such as `asset("site.css")`. */
-export const asset = (name: string): string => {
-  const file = assets().manifest[name]
-  if (file === undefined) throw new AssetsMissing({ message: `${name} is missing: run \`npm run build\`.` })
-  return `/assets/${file}`
+const built = <A>(all: Readonly<Record<string, A>>, name: string): A => {
+  const found = all[name]
+  if (found === undefined) throw new AssetsMissing({ message: `${name} is missing: run \`npm run build\`.` })
+  return found
 }
 
+/** The address of an entry point of `src/web`, such as `asset("site.css")`. */
+export const asset = (name: string): string => `/assets/${built(assets().manifest, name)}`
+
 /** A document of the repository that a page shows, as HTML rendered at build time, with its sections. */
-export const documentOf = (name: string): typeof Document.Type => {
-  const document = assets().documents[name]
-  if (document === undefined) throw new AssetsMissing({ message: `${name} is missing: run \`npm run build\`.` })
-  return document
-}
+export const documentOf = (name: string): typeof Document.Type => built(assets().documents, name)
 
 const headers = {
   // The name holds a hash of the content.

@@ -103,7 +103,6 @@ export const AuthorizeRoutes = Layer.effectDiscard(
     const addressOf = ({ redirectUri, state }: Asking, parameters: Readonly<Record<string, string>>) =>
       answerTo(redirectUri, { ...parameters, iss: settings.baseUrl }, state)
 
-    /** Leads the browser back to the client. */
     const answer = (asking: Asking, parameters: Readonly<Record<string, string>>) =>
       HttpServerResponse.empty({
         // The form that was posted is not posted on.

@@ -1,11 +1,11 @@
 import { decodeString } from "../../domain/json/Lexemes.ts"
 import { timeText, type Row, type Version } from "../../domain/Row.ts"
 import { html, type Html, type HtmlValue } from "../doors/Html.ts"
-import { languageOf, type EditableContent } from "../links/LinkContent.ts"
+import type { EditableContent } from "../links/LinkContent.ts"
 import { fieldsOf, type EditableLink } from "../links/LinkEdits.ts"
 import { authorOf, fault, notice, timeHtml } from "./console/Frame.ts"
 import { conflictView } from "./console/RowPage.ts"
-import type { Saved } from "./console/RowSaves.ts"
+import type { Conflict } from "./console/RowSaves.ts"
 import {
   fieldsView,
   historyView,
@@ -18,6 +18,7 @@ import {
   type View
 } from "./console/RowViews.ts"
 import { page } from "./Page.ts"
+import { privatePage, withEditor } from "./PrivatePage.ts"
 
 /** Where a link shows its row. What is typed is kept by the row, so that the next link to it finds it. */
 export const linkPlace = ({ target }: EditableLink, path: string): RowPlace => ({
@@ -28,14 +29,17 @@ export const linkPlace = ({ target }: EditableLink, path: string): RowPlace => (
   authorOf: (changedBy) => authorOf(changedBy, "the account’s owner")
 })
 
-const frame = (title: string, nonce: string, main: Html): Html =>
-  page({
-    title: title.slice(0, 100),
-    robots: "noindex",
-    nonce,
-    styles: ["account.css", "console.css", "row.css", "editor.css"],
-    scripts: ["console.js"],
-    main: html`<main class="wide">${main}</main>`
+const frame = (title: string, main: Html, status: number) =>
+  withEditor((nonce) => {
+    const shown = page({
+      title: title.slice(0, 100),
+      robots: "noindex",
+      nonce,
+      styles: ["account.css", "console.css", "row.css", "editor.css"],
+      scripts: ["console.js"],
+      main: html`<main class="wide">${main}</main>`
+    })
+    return privatePage(shown, status)
   })
 
 const heading = ({ field, row, table }: Shown): Html => {
@@ -67,14 +71,14 @@ export const linkPage = (input: {
   readonly versions: ReadonlyArray<Version>
   readonly path: string
   readonly view: View
-  readonly nonce: string
   readonly result?: HtmlValue
-  readonly problem?: string | undefined
-  readonly unsaved?: Unsaved | undefined
-}): Html => {
-  const { content, link, nonce, path, problem, result, unsaved, versions, view } = input
+  readonly problem?: string
+  readonly unsaved?: Unsaved
+}) => {
+  const { content, link, path, problem, result, unsaved, versions, view } = input
   const { row, table } = content
   const place = linkPlace(link, path)
+  const status = problem === undefined ? 200 : 400
   const said = html`${notice(result)}${fault(problem)}`
   const history = () => historyView(place, versions, row, (row) => fieldsOf(link.target, row))
   if (content.kind === "text") {
@@ -83,49 +87,38 @@ export const linkPage = (input: {
     const otherWay = html`Ask for a link to the row to edit it as JSON.`
     return frame(
       field.name,
-      nonce,
       html`${head(link, content, place)}
 ${tabs(path, view, ["fields", "history"], { fields: "Text", json: "JSON", history: "History" })}
 ${said}
-${view === "history" ? history() : textView(place, edited, { back: path, language: languageOf(row), otherWay })}`
+${view === "history" ? history() : textView(place, edited, otherWay)}`,
+      status
     )
   }
   return frame(
     `${table} ${row.id.slice(0, 8)}`,
-    nonce,
     html`${head(link, content, place)}
 ${tabs(path, view, ["fields", "json", "history"])}
 ${said}
-${view === "history" ? history() : view === "json" ? jsonView(place, row, unsaved) : fieldsView(place, row, unsaved)}`
+${view === "history" ? history() : view === "json" ? jsonView(place, row, unsaved) : fieldsView(place, row, unsaved)}`,
+    status
   )
 }
 
 /** One text of a link's row, on a page of its own. */
-export const linkTextPage = (input: {
-  readonly link: EditableLink
-  readonly edited: EditedText
-  readonly path: string
-  readonly nonce: string
-  readonly problem?: string | undefined
-}): Html => {
-  const { edited, link, nonce, path, problem } = input
+export const linkTextPage = (link: EditableLink, edited: EditedText, path: string, problem?: string) => {
   const { name, row } = edited
   const place = linkPlace(link, path)
   const otherWay = html`<a href="${path}?view=json">Edit it as JSON</a>.`
   return frame(
     name,
-    nonce,
     html`${head(link, { table: link.target.table, row, field: { name } }, place)}
 <p><a href="${path}">All fields</a></p>
 ${fault(problem)}
-${textView(place, edited, { back: path, language: languageOf(row), otherWay })}`
+${textView(place, edited, otherWay)}`,
+    problem === undefined ? 200 : 400
   )
 }
 
 /** What a link's row became while it was edited, beside what was typed. */
-export const linkConflictPage = (
-  link: EditableLink,
-  path: string,
-  conflict: Extract<Saved, { readonly _tag: "Conflict" }>,
-  nonce: string
-): Html => frame("This row has changed", nonce, conflictView(linkPlace(link, path), conflict))
+export const linkConflictPage = (link: EditableLink, path: string, conflict: Conflict) =>
+  frame("This row has changed", conflictView(linkPlace(link, path), conflict), 409)

@@ -10,7 +10,7 @@ import { kindWords } from "./console/RowForm.ts"
 import { numberText, plural } from "../../domain/Amounts.ts"
 import { noCursor } from "../../domain/query/Cursor.ts"
 import { Pace, type Turns } from "../../domain/Turns.ts"
-import type { QueryContent } from "../links/LinkContent.ts"
+import type { QueryContent, QueryTarget } from "../links/LinkContent.ts"
 import { chips, heads, systemColumns } from "./console/GridPage.ts"
 import { page } from "./Page.ts"
 import { addressOf } from "./PrivatePage.ts"
@@ -62,21 +62,18 @@ ${view === "json" ? html`<pre tabindex="0" role="region" aria-label="The row as 
   )
 }
 
-/** What of a query's rows a page shows. */
-export type QueryView = "table" | "json"
+type QueryView = "table" | "json"
 
-/** What an address below a link's own asks for. */
-export interface QueryAddress {
+interface QueryAddress {
   readonly cursor?: string | undefined
   readonly view?: QueryView | undefined
   readonly row?: string | undefined
 }
 
-export const queryAddress = (path: string, { cursor, row, view }: QueryAddress): string =>
+const queryAddress = (path: string, { cursor, row, view }: QueryAddress): string =>
   addressOf(path, { row, view: view === "json" ? view : undefined, cursor })
 
-/** A page of the rows of a link's query, or of one of them. */
-export const queryFrame = (title: string, styles: ReadonlyArray<string>, main: Html): Html =>
+const queryFrame = (title: string, styles: ReadonlyArray<string>, main: Html): Html =>
   page({
     title: title.slice(0, 100),
     robots: "noindex",
@@ -85,12 +82,10 @@ export const queryFrame = (title: string, styles: ReadonlyArray<string>, main: H
     main: html`<main class="wide full">${main}</main>`
   })
 
-/** Who may see it and how long. */
-export const validity = ({ expiresAt }: FoundLink): Html =>
+const validity = ({ expiresAt }: FoundLink): Html =>
   html`<p class="muted">Anyone with this link can view and download this until ${timeHtml(timeText(expiresAt.getTime()))}.</p>`
 
-/** The two ways to see the same. */
-export const viewTabs = (path: string, address: QueryAddress, names: readonly [table: string, json: string]): Html => {
+const viewTabs = (path: string, address: QueryAddress, names: readonly [table: string, json: string]): Html => {
   const { view = "table" } = address
   const tab = (one: QueryView, name: string) =>
     html`<li><a href="${queryAddress(path, { ...address, view: one })}"${one === view && html` aria-current="page"`}>${name}</a></li>`
@@ -105,18 +100,14 @@ const systemCell = (field: string, value: string | undefined): Html => {
   return html`<td class="system">${text !== "" && (field === "id" ? html`<code>${text}</code>` : timeHtml(text))}</td>`
 }
 
-/** The service's fields that the rows of a query have, which are all of them unless the query chooses. */
-const systemOf = ({ rows }: Cells<unknown>) => systemColumns.filter(([field]) => rows[0]?.values.has(field))
-
-function* tableView(input: {
-  readonly cells: Cells<unknown>
-  readonly table: string
-  readonly sort: string | undefined
-  readonly rowAddress: (id: string) => string
-}): Turns<Html> {
-  const { cells, rowAddress, sort, table } = input
+function* tableView(
+  cells: Cells<unknown>,
+  { sort, table }: QueryTarget,
+  rowAddress: (id: string) => string
+): Turns<Html> {
   const { columns, rows } = cells
-  const system = systemOf(cells)
+  // All of them, unless the query chooses.
+  const system = systemColumns.filter(([field]) => rows[0]?.values.has(field))
   const pace = new Pace()
   const lines: Array<Html> = []
   for (const { values } of rows) {
@@ -166,7 +157,7 @@ export function* queryPage(input: {
       ? html`<p class="empty">No rows match this query.</p>`
       : view === "json"
         ? yield* jsonView(rows)
-        : yield* tableView({ cells, table, sort, rowAddress })
+        : yield* tableView(cells, target, rowAddress)
   return queryFrame(
     table,
     ["grid.css"],

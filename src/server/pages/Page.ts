@@ -158,22 +158,17 @@ export const messagePage = (title: string, body: Html, heading: HtmlValue = titl
 /** `1 minute`, `5 minutes`. */
 export const minutesText = (minutes: number): string => (minutes === 1 ? "1 minute" : `${minutes} minutes`)
 
+/** `1 second`, `5 seconds`. */
+export const secondsText = (seconds: number): string => (seconds === 1 ? "1 second" : `${seconds} seconds`)
+
 const signIn = html`<a href="/sign-in">sign in</a>`
 
-/** The page for an address that nothing is at. */
-export const notFoundPage = (): Html =>
-  messagePage(
-    "Page not found",
-    html`<p class="lead">There is nothing at this address. It may be mistyped, or cut off.</p>
-<p>Go to the <a href="/">front page</a> or the <a href="/docs">documentation</a>.</p>`
-  )
-
 /** The page while the database can't be reached. */
-export const unavailablePage = (input: { readonly href: string }): Html =>
+export const unavailablePage = (href: string): Html =>
   messagePage(
     "Service unavailable",
     html`<p class="lead">The service can't reach its database. This usually takes only a few seconds.</p>
-<p class="actions"><a class="button primary" href="${input.href}">Try again</a></p>`
+<p class="actions"><a class="button primary" href="${href}">Try again</a></p>`
   )
 
 /** The page for a browser without a sign-in in progress. */
@@ -200,17 +195,16 @@ export const crossSitePage = (): Html =>
 <p>If you were signing in, go back to the app you started from and connect again, or ${signIn}.</p>`
   )
 
-const unread = {
-  late: "It did not arrive in time, perhaps because the connection is slow.",
-  "too large": "It is larger than a form can be here.",
-  unreadable: "It arrived incomplete, or not as a form."
+const unread: Readonly<Record<number, string>> = {
+  408: "It did not arrive in time, perhaps because the connection is slow.",
+  413: "It is larger than a form can be here."
 }
 
-/** The page for a form that can't be read. */
-export const unreadFormPage = (reason: keyof typeof unread): Html =>
+/** The page for a form that can't be read, by the status of its refusal. */
+export const unreadFormPage = (status: number): Html =>
   messagePage(
     "The form could not be read",
-    html`<p class="lead">${unread[reason]} Nothing was done.</p>
+    html`<p class="lead">${unread[status] ?? "It arrived incomplete, or not as a form."} Nothing was done.</p>
 <p>Go back in your browser and send it again.</p>`
   )
 
@@ -218,7 +212,7 @@ export const unreadFormPage = (reason: keyof typeof unread): Html =>
 export const floodPage = (retryAfter: number): Html =>
   messagePage(
     "Too many requests from your network",
-    html`<p class="lead">Nothing was done. Wait ${retryAfter === 1 ? "1 second" : `${retryAfter} seconds`}, then try again.</p>`
+    html`<p class="lead">Nothing was done. Wait ${secondsText(retryAfter)}, then try again.</p>`
   )
 
 /** The page for a start address with another secret than the service's. */

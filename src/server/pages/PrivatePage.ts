@@ -50,18 +50,8 @@ export const refusalPage = ({ code, retry_after, status }: Refusal, page: Html):
   new RefusalPage({ code, status, page, ...(retry_after === undefined ? {} : { retry_after }) })
 
 const pageOf = ({ retry_after, status }: Problem, href: string): Html => {
-  switch (status) {
-    case 429:
-      return floodPage(retry_after ?? 1)
-    case 503:
-      return unavailablePage({ href })
-    case 408:
-      return unreadFormPage("late")
-    case 413:
-      return unreadFormPage("too large")
-    default:
-      return unreadFormPage("unreadable")
-  }
+  if (status === 429) return floodPage(retry_after ?? 1)
+  return status === 503 ? unavailablePage(href) : unreadFormPage(status)
 }
 
 /**
@@ -75,11 +65,15 @@ export const pageRenderer =
     return respond(pageOf(failure, method === "GET" ? url : href), failure.status)
   }
 
+/** Refuses a form that another site's page sent. */
+export const refuseCrossSite = (request: HttpServerRequest.HttpServerRequest) =>
+  isCrossSite(request)
+    ? Effect.fail(refusalPage({ code: "invalid_request", status: 403 }, crossSitePage()))
+    : Effect.void
+
 /** Reads a form that one of the service's own pages sent. */
-export const readPageForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, limit: number) {
-  if (isCrossSite(request)) return yield* refusalPage({ code: "invalid_request", status: 403 }, crossSitePage())
-  return yield* readForm(request, limit)
-})
+export const readPageForm = (request: HttpServerRequest.HttpServerRequest, limit: number) =>
+  Effect.andThen(refuseCrossSite(request), readForm(request, limit))
 
 /** The parameters of a request's address. */
 export const queryOf = ({ url }: Pick<HttpServerRequest.HttpServerRequest, "url">): URLSearchParams =>

@@ -3,7 +3,8 @@ import { clientName } from "./ConsentPage.ts"
 import { codeBlock, html, type Html, type HtmlValue } from "../doors/Html.ts"
 import { messagePage, minutesText, narrowPage } from "./Page.ts"
 
-const signIn = (title: string, main: Html): Html => narrowPage(title, main, ["account.css"])
+const signIn = (title: string, body: Html, heading: HtmlValue = title): Html =>
+  narrowPage(title, html`<h1>${heading}</h1>\n${body}`, ["account.css"])
 
 const tokenForm = (token: string, button: Html, method: "post" | "get" = "post"): Html =>
   html`<form class="actions" method="${method}" action="/sign-in">
@@ -15,8 +16,7 @@ ${button}
 export const signInPage = (input: { readonly token: string; readonly email?: string }): Html =>
   signIn(
     "Get your API key",
-    html`<h1>Get your API key</h1>
-<p class="lead">This creates a new API key for ${input.email === undefined ? "your account" : html`<strong>${input.email}</strong>`}. Your agents and programs use it to store and read rows.</p>
+    html`<p class="lead">This creates a new API key for ${input.email === undefined ? "your account" : html`<strong>${input.email}</strong>`}. Your agents and programs use it to store and read rows.</p>
 ${tokenForm(input.token, html`<button class="primary" type="submit">Show my new API key</button>`)}
 <p class="muted">The link works once. Keys you already have stay valid.</p>`
   )
@@ -32,20 +32,19 @@ export const browserLinkPage = (input: {
   return isAsking
     ? signIn(
         "Continue signing in",
-        html`<h1>Continue signing in</h1>
-<p class="lead">You started to sign in here as ${email}.</p>
+        html`<p class="lead">You started to sign in here as ${email}.</p>
 ${tokenForm(token, html`<button class="primary" type="submit">Continue</button>`)}
 <p class="muted">The link works once. Using it also ends the code in the same mail.</p>`
       )
     : signIn(
         "This sign-in started in another browser",
-        html`<h1>This <span class="unbroken">sign-in</span> started in another browser</h1>
-<p class="lead">To continue there as ${email}, enter the 6-digit code from the mail on the page you left open.</p>
+        html`<p class="lead">To continue there as ${email}, enter the 6-digit code from the mail on the page you left open.</p>
 <p class="warning">Did someone ask you for the code or this link? Share neither: anyone with the code is signed in as you.</p>
 <h2>Sign in here instead</h2>
 <p>This signs in the browser you are using now. The code stops working, so the other browser
 has to start again.</p>
-${tokenForm(token, html`<button type="submit">Sign in here</button>`)}`
+${tokenForm(token, html`<button type="submit">Sign in here</button>`)}`,
+        html`This <span class="unbroken">sign-in</span> started in another browser`
       )
 }
 
@@ -61,8 +60,7 @@ const readRows = (base: string, key: string): string => `curl '${base}/v1/notes'
 export const signedInPage = (input: { readonly apiKey: string; readonly baseUrl: string }): Html =>
   signIn(
     "Your API key",
-    html`<h1>Your new API key</h1>
-<p class="warning">Copy the key now. It is shown only once and stored nowhere.</p>
+    html`<p class="warning">Copy the key now. It is shown only once and stored nowhere.</p>
 <div class="key-field">
 <label class="visually-hidden" for="api-key">Your new API key</label>
 <input id="api-key" data-copy readonly autocomplete="off" spellcheck="false" value="${input.apiKey}">
@@ -80,7 +78,8 @@ ${codeBlock("MCP address", `${input.baseUrl}/mcp`)}
 <li>Never in a web page, an app that others install, or a repository. Anyone with the key has full access to the account.</li>
 <li>Create one named key per application and environment, so that you can revoke each one separately.</li>
 </ul>
-<p>Next: <a href="/docs">see what the API offers</a>.</p>`
+<p>Next: <a href="/docs">see what the API offers</a>.</p>`,
+    "Your new API key"
   )
 
 const askAgain = (base: string): string => `curl '${base}/auth/magic-link' \\
@@ -91,11 +90,11 @@ const askAgain = (base: string): string => `curl '${base}/auth/magic-link' \\
 export const signInFailedPage = (input: { readonly baseUrl: string }): Html =>
   signIn(
     "This link has expired",
-    html`<h1>This link has expired or was used already</h1>
-<p class="lead">A sign-in link works once, and only for a few minutes. <a href="/sign-in">Request a new one</a>, or run:</p>
+    html`<p class="lead">A sign-in link works once, and only for a few minutes. <a href="/sign-in">Request a new one</a>, or run:</p>
 ${codeBlock("Request a new link", askAgain(input.baseUrl))}
 <p>Were you connecting an agent? Go back to the page where you started and request another mail there.</p>
-<p class="muted">If you just used this link to get a key, the key was shown on that page. Keys you already have stay valid.</p>`
+<p class="muted">If you just used this link to get a key, the key was shown on that page. Keys you already have stay valid.</p>`,
+    "This link has expired or was used already"
   )
 
 /** The page of a link that a newer mail replaced. */
@@ -165,8 +164,7 @@ export const emailPage = ({ client, email = "", fault, returnTo, settings }: Ema
   const { attributes, line } = faultOf("email", fault)
   return signIn(
     "Sign in",
-    html`<h1>Sign in</h1>
-${leadOf(client, returnTo)}
+    html`${leadOf(client, returnTo)}
 <form method="post" action="/sign-in/email">
 <input type="hidden" name="return_to" value="${returnTo}">
 <div class="form-field">
@@ -196,7 +194,6 @@ interface CodePage {
   readonly isLinkOnly?: boolean
 }
 
-/** Requests another mail to the same address. */
 const again = ({ email, returnTo }: CodePage, label: HtmlValue, style?: "primary"): Html =>
   html`<form class="actions" method="post" action="/sign-in/email">
 <input type="hidden" name="return_to" value="${returnTo}">
@@ -234,8 +231,7 @@ export const codePage = (input: CodePage): Html => {
   const { attributes, line } = faultOf("sign-in-code", fault)
   return signIn(
     "Enter the code",
-    html`<h1>Enter the code</h1>
-<p class="lead">${codeLead(input)}</p>
+    html`<p class="lead">${codeLead(input)}</p>
 ${mailedHere(input)}<form method="post" action="/sign-in/code">
 <div class="form-field">
 <label for="sign-in-code">6-digit code</label>
@@ -258,8 +254,7 @@ ${again(input, "Send another mail")}`
 const linkOnlyPage = (input: CodePage): Html =>
   signIn(
     "Open the link in the mail",
-    html`<h1>Open the link in the mail</h1>
-<p class="lead">Too many wrong codes were entered for <strong>${input.email}</strong> today, so codes are not accepted. The link in the same mail still works: open it in this browser.</p>
+    html`<p class="lead">Too many wrong codes were entered for <strong>${input.email}</strong> today, so codes are not accepted. The link in the same mail still works: open it in this browser.</p>
 <p class="note">If that wasn't you: no one was signed in by those codes. Never give codes or links to anyone who asks for them.</p>
 ${mailedHere(input)}${again(input, "Send another mail")}
 <p><a href="${input.returnTo}">Use another address</a></p>`
@@ -269,8 +264,7 @@ ${mailedHere(input)}${again(input, "Send another mail")}
 export const codeExpiredPage = (input: CodePage & { readonly isReplaced?: boolean }): Html =>
   signIn(
     "This code has expired",
-    html`<h1>This code has expired</h1>
-<p class="lead">${
+    html`<p class="lead">${
       input.isReplaced === true
         ? html`A newer mail was sent to ${input.email}. Use that one: the code and link in this mail no longer work.`
         : `A code works once, for ${minutesText(input.minutes)}. After 5 wrong tries it expires, together with the link in its mail.`

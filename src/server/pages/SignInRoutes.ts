@@ -1,5 +1,5 @@
 import { Effect, Layer, Option, Result, Schema } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { signInTokenOf, MagicLinkRequest } from "../../domain/Account.ts"
 import { SignInLinks, signInUrl } from "../accounts/SignInLinks.ts"
 import { BrowserSignIns, type CodeRefused } from "../accounts/BrowserSignIns.ts"
@@ -21,6 +21,7 @@ import {
   isReturnPath,
   pageRenderer,
   privatePage,
+  queryOf,
   readPageForm,
   seeOther,
   flowPage,
@@ -42,6 +43,19 @@ import type { RateLimited } from "../../domain/Problem.ts"
 import { isLocalUser, LocalSecret } from "../doors/LocalSecret.ts"
 import { noReturnPage, noSignInPage } from "./Page.ts"
 
+type Request = HttpServerRequest.HttpServerRequest
+
+/** Leads a browser on with the session that it has from now on. */
+const signedIn = Effect.fnUntraced(function* (
+  session: Parameters<typeof withSession>[1],
+  returnTo: string,
+  settings: Settings["Service"]
+) {
+  const record = yield* CurrentRequest
+  record.accountId = session.accountId
+  return withSession(HttpServerResponse.redirect(returnTo, { status: 303 }), session, settings)
+})
+
 /** The page that a mailed link opens. Opening it spends nothing, so that mail scanners don't; its button does. */
 export const SignInRoutes = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -52,7 +66,6 @@ export const SignInRoutes = Layer.effectDiscard(
     const context = yield* Effect.context<Sessions | Settings>()
     const notAToken = privatePage(notATokenPage(), 401)
 
-    /** The page of a link that can't be used. */
     const failed = (token: string) =>
       Effect.map(links.isReplaced(token), (isReplaced) =>
         privatePage(isReplaced ? linkReplacedPage() : signInFailedPage({ baseUrl }), 401)
@@ -65,47 +78,8 @@ export const SignInRoutes = Layer.effectDiscard(
         privatePage(signInLaterPage({ token, reason: status === 429 ? "busy" : "unavailable" }), status)
 
     /** What the mailed link of a sign-in that began in a browser shows. None for other links. */
-    const ofBrowser = (request: HttpServerRequest.HttpServerRequest, token: string) =>
+    const ofBrowser = (request: Request, token: string) =>
       signIns.findLink({ token, browser: attemptOf(request, settings)?.browser })
-
-    const signInBrowser = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, token: string) {
-      const browser = attemptOf(request, settings)?.browser
-      const { returnTo, session } = yield* signIns.byLink({ token, browser, ip: clientOf(request, settings) })
-      const record = yield* CurrentRequest
-      record.accountId = session.accountId
-      const onward = HttpServerResponse.redirect(
-        Option.getOrElse(returnTo, () => home),
-        { status: 303 }
-      )
-      const signedIn = withSession(onward, session, settings)
-      return Option.isSome(returnTo) ? withoutAttempt(signedIn, settings) : signedIn
-    })
-
-    const giveKey = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, token: string) {
-      const { api_key } = yield* links.verify({ token, ip: clientOf(request, settings) })
-      return privatePage(signedInPage({ apiKey: api_key, baseUrl }), 200)
-    })
-
-    /** The first page of a sign-in. Whoever is signed in already goes straight on. */
-    const begin = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, wanted: string) {
-      const returnTo = isReturnPath(wanted) ? wanted : home
-      const session = yield* Effect.provideContext(currentSession(request), context)
-      return Option.isSome(session) ? seeOther(returnTo) : privatePage(emailPage({ returnTo, settings }))
-    })
-
-    const show = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, token: string) {
-      const asked = yield* ofBrowser(request, token)
-      if (Option.isSome(asked)) return privatePage(browserLinkPage({ token, ...asked.value }))
-      const link = yield* links.find(token)
-      return Option.isNone(link)
-        ? yield* failed(token)
-        : privatePage(signInPage({ token, email: link.value.email }), 200)
-    })
-
-    const use = (request: HttpServerRequest.HttpServerRequest, token: string) =>
-      Effect.flatMap(ofBrowser(request, token), (asked) =>
-        Option.isSome(asked) ? signInBrowser(request, token) : giveKey(request, token)
-      ).pipe(Effect.catchTag("InvalidToken", () => failed(token)))
 
     const render = pageRenderer("/sign-in")
 
@@ -115,13 +89,39 @@ export const SignInRoutes = Layer.effectDiscard(
       isPersonal: true,
       render,
       *handle(request, renderWith) {
-        const { return_to, token: given } = yield* HttpServerRequest.ParsedSearchParams
-        if (given === undefined) return yield* begin(request, typeof return_to === "string" ? return_to : "")
-        const read = signInTokenOf(typeof given === "string" ? given : "")
+        const query = queryOf(request)
+        if (!query.has("token")) {
+          const wanted = query.get("return_to") ?? ""
+          const returnTo = isReturnPath(wanted) ? wanted : home
+          // Whoever is signed in already goes straight on.
+          const session = yield* Effect.provideContext(currentSession(request), context)
+          return Option.isSome(session) ? seeOther(returnTo) : privatePage(emailPage({ returnTo, settings }))
+        }
+        const read = signInTokenOf(query.get("token") ?? "")
         if (Option.isNone(read)) return notAToken
-        renderWith(later(read.value))
-        return yield* show(request, read.value)
+        const token = read.value
+        renderWith(later(token))
+        const asked = yield* ofBrowser(request, token)
+        if (Option.isSome(asked)) return privatePage(browserLinkPage({ token, ...asked.value }))
+        const link = yield* links.find(token)
+        return Option.isNone(link) ? yield* failed(token) : privatePage(signInPage({ token, email: link.value.email }))
       }
+    })
+
+    const use = Effect.fnUntraced(function* (request: Request, token: string) {
+      const ip = clientOf(request, settings)
+      if (Option.isNone(yield* ofBrowser(request, token))) {
+        const { api_key } = yield* links.verify({ token, ip })
+        return privatePage(signedInPage({ apiKey: api_key, baseUrl }))
+      }
+      const browser = attemptOf(request, settings)?.browser
+      const { returnTo, session } = yield* signIns.byLink({ token, browser, ip })
+      const onward = yield* signedIn(
+        session,
+        Option.getOrElse(returnTo, () => home),
+        settings
+      )
+      return Option.isSome(returnTo) ? withoutAttempt(onward, settings) : onward
     })
 
     yield* route({
@@ -134,7 +134,8 @@ export const SignInRoutes = Layer.effectDiscard(
         const read = signInTokenOf(form.get("token") ?? "")
         if (Option.isNone(read)) return notAToken
         renderWith(later(read.value))
-        return yield* use(request, read.value)
+        const token = read.value
+        return yield* Effect.catchTag(use(request, token), "InvalidToken", () => failed(token))
       }
     })
   })
@@ -160,9 +161,9 @@ export const BrowserSignInRoutes = Layer.effectDiscard(
     const secret = yield* LocalSecret
     const { authRequestBytes, magicLinkMinutes: minutes } = settings.limits
 
-    const isShown = (request: HttpServerRequest.HttpServerRequest) => isLocalUser(request, settings, secret)
+    const isShown = (request: Request) => isLocalUser(request, settings, secret)
 
-    const begin = function* (request: HttpServerRequest.HttpServerRequest, renderWith: RenderWith) {
+    const begin = function* (request: Request, renderWith: RenderWith) {
       // Forms encode most punctuation of an address in three characters.
       const form = yield* readPageForm(request, 4 * authRequestBytes)
       const returnTo = form.get("return_to") ?? ""
@@ -188,7 +189,7 @@ export const BrowserSignInRoutes = Layer.effectDiscard(
 
     /** The page where the browser's code is entered, or the one that says why it can't be. */
     const showCode = Effect.fnUntraced(function* (
-      request: HttpServerRequest.HttpServerRequest,
+      request: Request,
       attempt: SignInAttempt,
       refused?: CodeRefused | RateLimited
     ) {
@@ -212,23 +213,20 @@ export const BrowserSignInRoutes = Layer.effectDiscard(
       return flowPage(page(codeFault(reason, triesLeft)), reason === "malformed" ? 400 : 401)
     })
 
-    const typeCode = function* (request: HttpServerRequest.HttpServerRequest) {
+    const typeCode = function* (request: Request) {
       const form = yield* readPageForm(request, authRequestBytes)
       const attempt = attemptOf(request, settings)
       if (attempt === undefined) return flowPage(noSignInPage(), 400)
       const code = form.get("code") ?? ""
-      const signedIn = yield* Effect.result(
+      const entered = yield* Effect.result(
         signIns.byCode({ browser: attempt.browser, code, ip: clientOf(request, settings) })
       )
-      if (Result.isFailure(signedIn)) {
-        const { failure } = signedIn
+      if (Result.isFailure(entered)) {
+        const { failure } = entered
         return failure._tag === "Unavailable" ? yield* failure : yield* showCode(request, attempt, failure)
       }
-      const { returnTo, session } = signedIn.success
-      const record = yield* CurrentRequest
-      record.accountId = session.accountId
-      const onward = HttpServerResponse.redirect(returnTo, { status: 303 })
-      return withoutAttempt(withSession(onward, session, settings), settings)
+      const { returnTo, session } = entered.success
+      return withoutAttempt(yield* signedIn(session, returnTo, settings), settings)
     }
 
     const render = pageRenderer("/sign-in/code", flowPage)

@@ -83,7 +83,6 @@ export const countingDown = (time: HTMLTimeElement): void => {
   tick()
 }
 
-/** The parts of a page that has been answered to a form. */
 const parsed = (text: string): Document => new DOMParser().parseFromString(text, "text/html")
 
 const updatedAt = (draft: Draft): string | undefined => draft.find(([name]) => name === "updated_at")?.[1]

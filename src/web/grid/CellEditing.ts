@@ -1,13 +1,5 @@
 import { button, element } from "../Dom.ts"
 
-interface Saved {
-  readonly kind: string
-  readonly value: string
-  readonly updated_at: string
-  readonly change: number | null
-}
-
-/** The text that a cell's JSON value is edited as. */
 const textOf = (value: string): string => (value.startsWith('"') ? (JSON.parse(value) as string) : value)
 
 /** What a refusal says: the script's own come as JSON, others are pages. */
@@ -96,7 +88,7 @@ export const editingCells = (form: HTMLFormElement): void => {
       try {
         const response = await fetch(`${path}/${id}/_cell`, { method: "POST", body: fields })
         if (!response.ok) throw new Error(await problemOf(response))
-        const saved = (await response.json()) as Saved
+        const saved = (await response.json()) as { value: string; updated_at: string; change: number | null }
         cell.dataset["value"] = saved.value
         time.dateTime = saved.updated_at
         cell.replaceChildren(textOf(saved.value))
@@ -133,27 +125,22 @@ export const editingCells = (form: HTMLFormElement): void => {
     })
   }
 
+  const isCell = (one: Element | undefined): one is HTMLElement =>
+    one instanceof HTMLElement && one.dataset["value"] !== undefined && !one.hidden
+
   const neighbour = (cell: HTMLElement, key: string): HTMLElement | undefined => {
     const at = (cell as HTMLTableCellElement).cellIndex
     const row = cell.closest("tr")!
-    const along = (row: Element | null, from: number, by: number): HTMLElement | undefined => {
-      if (row === null) return undefined
-      for (let i = from; i >= 0 && i < row.children.length; i += by) {
-        const one = row.children[i] as HTMLElement
-        if (one.dataset["value"] !== undefined && !one.hidden) return one
-        if (by === 0) return undefined
-      }
-      return undefined
-    }
+    const inColumn = (other: Element | null) => [other?.children[at]].find(isCell)
     switch (key) {
       case "ArrowLeft":
-        return along(row, at - 1, -1)
+        return [...row.children].slice(0, at).findLast(isCell)
       case "ArrowRight":
-        return along(row, at + 1, 1)
+        return [...row.children].slice(at + 1).find(isCell)
       case "ArrowUp":
-        return along(row.previousElementSibling, at, 0)
+        return inColumn(row.previousElementSibling)
       case "ArrowDown":
-        return along(row.nextElementSibling, at, 0)
+        return inColumn(row.nextElementSibling)
       default:
         return undefined
     }

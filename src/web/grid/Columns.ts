@@ -1,6 +1,5 @@
 import { element } from "../Dom.ts"
 
-/** What a reader chose of a table's columns, by field. */
 interface Chosen {
   hidden: ReadonlyArray<string>
   widths: Readonly<Record<string, number>>

@@ -141,7 +141,6 @@ ${question(
   html`<form method="post" action="/keys/_revoke">${proofField(proof)}<input type="hidden" name="id" value="${id}"><button class="danger" type="submit">Revoke ${clientName(name)}</button></form>`
 )}</li>\n`
 
-/** Shows a new key, this once. */
 const newKeyPage = ({ api_key, name }: CreatedApiKey, baseUrl: string): Html =>
   accountPage(
     "Your new API key",

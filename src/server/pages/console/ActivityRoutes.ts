@@ -1,9 +1,10 @@
 import { plural } from "../../../domain/Amounts.ts"
-import { cursorAfterChange, type Change, type ChangePlace, changePlaceOf } from "../../../domain/Change.ts"
+import { cursorAfterChange, type Change, changePlaceOf } from "../../../domain/Change.ts"
+import { shorten } from "../../../domain/json/JsonIssue.ts"
 import { readTree } from "../../../domain/json/JsonText.ts"
-import { timeText, type ChangedBy, cursorAfterDeleted, deletedPlaceOf } from "../../../domain/Row.ts"
-import { html, type Html, type HtmlValue } from "../../doors/Html.ts"
-import { authorHtml, accountPage, fault, notice, proofField, timeHtml, accountResponse } from "./Frame.ts"
+import { timeText, type ChangedBy, cursorAfterDeleted, deletedPlaceOf, type Version } from "../../../domain/Row.ts"
+import { html, type Html } from "../../doors/Html.ts"
+import { authorHtml, authorOf, accountPage, fault, notice, proofField, timeHtml, accountResponse } from "./Frame.ts"
 import { Effect, Layer, Option, Result } from "effect"
 import { Changes } from "../../versions/Changes.ts"
 import { Tables } from "../../tables/Tables.ts"
@@ -11,9 +12,7 @@ import { Writes } from "../../tables/Writes.ts"
 import { Versions } from "../../versions/Versions.ts"
 import { addressOf, given, seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
-import { deletedPage } from "./RowPage.ts"
 
-/** Which changes the page shows. */
 interface ActivityAsk {
   readonly table: string | undefined
   /** The id of who made them. */
@@ -45,34 +44,11 @@ const writeItem = (rows: ReadonlyArray<Change>, ask: ActivityAsk, proof: string)
 <form method="post" action="/activity/_undo">${proofField(proof)}<input type="hidden" name="change" value="${change}"><button type="submit">Undo<span class="visually-hidden"> the write of ${timeText(at)}</span></button></form></li>\n`
 }
 
-/** What was done to an account's rows, by whom, and a button to take each write back. */
-export const activityPage = (input: {
-  readonly ask: ActivityAsk
-  readonly tables: ReadonlyArray<string>
-  readonly changes: ReadonlyArray<Change>
-  readonly next: ChangePlace | undefined
-  readonly proof: string
-  readonly result?: HtmlValue
-  readonly problem?: string | undefined
-}): Html => {
-  const { ask, changes, next, problem, proof, result, tables } = input
-  const writes = [...Map.groupBy(changes, ({ change }) => change).values()]
-  return accountPage(
-    "Activity",
-    { current: "/activity", width: "wide" },
-    html`<header class="console-head"><div><h1>Activity</h1><p class="muted">Every write, newest first. Undo takes back a whole write, as long as none of its rows changed since.</p></div></header>
-<nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity" aria-current="page">Changes</a></li><li><a href="/activity/deleted">Deleted rows</a></li></ul></nav>
-${notice(result)}${fault(problem)}
-<form class="filter" method="get" action="/activity">${ask.by !== undefined && html`<input type="hidden" name="by" value="${ask.by}">`}
-<div><label for="activity-table">Table</label><select id="activity-table" name="table"><option value="">All tables</option>${tables.map((name) => html`<option value="${name}"${name === ask.table && " selected"}>${name}</option>`)}</select></div>
-<button type="submit">Show</button>${(ask.table !== undefined || ask.by !== undefined) && html`<a class="button" href="/activity">Show all</a>`}
-</form>
-${writes.length === 0 ? html`<p class="empty">Nothing was changed${ask.table !== undefined || ask.by !== undefined ? " that fits" : " yet"}.</p>` : html`<ol class="writes">${writes.map((rows) => writeItem(rows, ask, proof))}</ol>`}
-${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${address({ ...ask, cursor: cursorAfterChange(next) })}">Earlier changes</a></li></ul></nav>`}`
-  )
-}
+const deletedItem = ({ archivedAt, changedBy, expiresAt, row, table, version }: Version, proof: string): Html =>
+  html`<li class="card write"><div><p><a href="/tables/${table}/${row.id}"><code>${row.id.slice(0, 8)}</code></a> <span class="muted">deleted ${timeHtml(timeText(archivedAt))} by</span> ${authorOf(changedBy)}</p>
+<p><code>${shorten(row.data.text, 300)}</code></p><p class="muted small">Kept until ${timeHtml(timeText(expiresAt))}.</p></div>
+<form method="post" action="/tables/${table}/${row.id}/_restore">${proofField(proof)}<input type="hidden" name="version" value="${version}"><button type="submit">Bring back<span class="visually-hidden"> row ${row.id.slice(0, 8)}</span></button></form></li>\n`
 
-/** How many changes, or deleted rows, a page has. */
 const pageSize = 100
 
 /** The deleted rows of a page are shown whole to no more than this. */
@@ -92,15 +68,21 @@ export const ActivityRoutes = Layer.effectDiscard(
       const after = Option.getOrUndefined(changePlaceOf(query.get("cursor") ?? ""))
       const { changes: found, next } = yield* changes.read(actor, { ...ask, limit: pageSize, after })
       const result = query.has("undone") ? "The write was taken back. That can be undone, too." : undefined
-      const page = activityPage({
-        ask,
-        tables: yield* tables.names(actor),
-        changes: found,
-        next,
-        proof,
-        result,
-        problem
-      })
+      const names = yield* tables.names(actor)
+      const ofWrites = [...Map.groupBy(found, ({ change }) => change).values()]
+      const page = accountPage(
+        "Activity",
+        { current: "/activity", width: "wide" },
+        html`<header class="console-head"><div><h1>Activity</h1><p class="muted">Every write, newest first. Undo takes back a whole write, as long as none of its rows changed since.</p></div></header>
+<nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity" aria-current="page">Changes</a></li><li><a href="/activity/deleted">Deleted rows</a></li></ul></nav>
+${notice(result)}${fault(problem)}
+<form class="filter" method="get" action="/activity">${ask.by !== undefined && html`<input type="hidden" name="by" value="${ask.by}">`}
+<div><label for="activity-table">Table</label><select id="activity-table" name="table"><option value="">All tables</option>${names.map((name) => html`<option value="${name}"${name === ask.table && " selected"}>${name}</option>`)}</select></div>
+<button type="submit">Show</button>${(ask.table !== undefined || ask.by !== undefined) && html`<a class="button" href="/activity">Show all</a>`}
+</form>
+${ofWrites.length === 0 ? html`<p class="empty">Nothing was changed${ask.table !== undefined || ask.by !== undefined ? " that fits" : " yet"}.</p>` : html`<ol class="writes">${ofWrites.map((rows) => writeItem(rows, ask, proof))}</ol>`}
+${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${address({ ...ask, cursor: cursorAfterChange(next) })}">Earlier changes</a></li></ul></nav>`}`
+      )
       return accountResponse(page, problem === undefined ? 200 : 409)
     })
 
@@ -126,14 +108,19 @@ export const ActivityRoutes = Layer.effectDiscard(
           ? { versions: [], hasMore: false }
           : yield* Effect.scoped(versions.readDeleted(actor, table, { limit: deletedPageSize, after }))
       const last = found.versions.at(-1)
+      const next = found.hasMore && last !== undefined ? cursorAfterDeleted(last) : undefined
       return accountResponse(
-        deletedPage({
-          tables: names,
-          table,
-          rows: found.versions,
-          next: found.hasMore && last !== undefined ? cursorAfterDeleted(last) : undefined,
-          proof
-        })
+        accountPage(
+          "Deleted rows",
+          { current: "/activity", width: "wide" },
+          html`<header class="console-head"><div><h1>Deleted rows</h1><p class="muted">Rows that can be brought back, last deleted first.</p></div></header>
+<nav class="row-tabs" aria-label="Views"><ul><li><a href="/activity">Changes</a></li><li><a href="/activity/deleted" aria-current="page">Deleted rows</a></li></ul></nav>
+<form class="filter" method="get" action="/activity/deleted">
+<div><label for="deleted-table">Table</label><select id="deleted-table" name="table">${names.map((name) => html`<option value="${name}"${name === table && " selected"}>${name}</option>`)}</select></div>
+<button type="submit">Show</button></form>
+${found.versions.length === 0 ? html`<p class="empty">No deleted row is kept${table !== undefined && html` of <strong>${table}</strong>`}.</p>` : html`<ol class="writes">${found.versions.map((row) => deletedItem(row, proof))}</ol>`}
+${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a rel="next" href="${addressOf("/activity/deleted", { table, cursor: next })}">More rows</a></li></ul></nav>`}`
+        )
       )
     })
   })

@@ -91,7 +91,6 @@ ${numbered(connections).map(([item, name]) => connection(item, name, proof))}</u
 /** What a person calls an app at most, in characters. */
 const longestAppName = 80
 
-/** What the page says after a disconnection, by its query. */
 const results = new Map([
   ["saved", "Saved. The app’s next call goes by it."],
   ["1", "The app is disconnected. Its next call is refused, and its links have expired."],

@@ -14,9 +14,10 @@ import {
 import { Capacity } from "../../capacity/Capacity.ts"
 import { Settings } from "../../config/Settings.ts"
 import { readForm, readUpload } from "../../doors/Bodies.ts"
-import { html } from "../../doors/Html.ts"
+import { html, type Html } from "../../doors/Html.ts"
 import type { Problem, Renderer } from "../../doors/RenderProblem.ts"
 import { route } from "../../doors/Routes.ts"
+import { secondsText } from "../Page.ts"
 import { queryOf, refusalPage, RefusalPage, seeOther, signInPath } from "../PrivatePage.ts"
 import { accountMessage, accountResponse } from "./Frame.ts"
 
@@ -37,62 +38,52 @@ export interface Person extends FoundSession {
 /** What a page or form of the account can fail with: what has a page of its own, and all that has words for people. */
 type Failure = RefusalPage | Problem
 
-/** What the proof in the forms is for. */
 const purpose = "console"
 
+const refused = (code: string, status: number, title: string, words: Html) =>
+  refusalPage({ code, status }, accountMessage(title, html`<p class="lead">${words}</p>`))
+
 const foreignForm = () =>
-  refusalPage(
-    { code: "invalid_request", status: 403 },
-    accountMessage(
-      "Nothing was changed",
-      html`<p class="lead">This form came from another site, or from a page of an earlier sign-in. Go back, reload the page and send the form again.</p>`
-    )
+  refused(
+    "invalid_request",
+    403,
+    "Nothing was changed",
+    html`This form came from another site, or from a page of an earlier sign-in. Go back, reload the page and send the form again.`
   )
 
 const signedOutForm = () =>
-  refusalPage(
-    { code: "unauthenticated", status: 401 },
-    accountMessage(
-      "You were signed out",
-      html`<p class="lead">Nothing was changed. <a href="/sign-in">Sign in again</a>, then repeat what you did.</p>`
-    )
+  refused(
+    "unauthenticated",
+    401,
+    "You were signed out",
+    html`Nothing was changed. <a href="/sign-in">Sign in again</a>, then repeat what you did.`
   )
-
-const wait = (seconds: number): string => (seconds === 1 ? "1 second" : `${seconds} seconds`)
 
 /** Says what is wrong in words for people; the page before still has what was typed. */
-const renderFailure: Renderer<Failure> = (failure, { request }) => {
+const renderFailure: Renderer<Failure> = (failure, { request: { method, url } }) => {
   if (failure instanceof RefusalPage) return accountResponse(failure.page, failure.status)
   const { detail = "", retry_after, status } = failure
-  const again = request.method === "GET" ? request.url : undefined
-  if (status === 404) {
-    return accountResponse(
-      accountMessage("Not found", html`<p class="lead">${detail}</p><p><a href="/">Go to the front page</a>.</p>`),
-      status
-    )
+  const say = (title: string, body: Html) => accountResponse(accountMessage(title, body), status)
+  switch (status) {
+    case 404:
+      return say("Not found", html`<p class="lead">${detail}</p><p><a href="/">Go to the front page</a>.</p>`)
+    case 429:
+      return say(
+        "Too many requests",
+        html`<p class="lead">${detail} Wait ${secondsText(retry_after ?? 1)}, then try again.</p>`
+      )
+    case 503:
+      return say(
+        "Service unavailable",
+        html`<p class="lead">The service can't do this right now, which usually takes only a few seconds. Nothing was changed.</p>
+${method === "GET" && html`<p class="actions"><a class="button primary" href="${url}">Try again</a></p>`}`
+      )
+    default:
+      return say(
+        "That did not work",
+        html`<p class="lead">${detail}</p><p>Nothing was changed. Go back to correct it.</p>`
+      )
   }
-  if (status === 429) {
-    const page = accountMessage(
-      "Too many requests",
-      html`<p class="lead">${detail} Wait ${wait(retry_after ?? 1)}, then try again.</p>`
-    )
-    return accountResponse(page, status)
-  }
-  if (status === 503) {
-    const page = accountMessage(
-      "Service unavailable",
-      html`<p class="lead">The service can't do this right now, which usually takes only a few seconds. Nothing was changed.</p>
-${again !== undefined && html`<p class="actions"><a class="button primary" href="${again}">Try again</a></p>`}`
-    )
-    return accountResponse(page, status)
-  }
-  return accountResponse(
-    accountMessage(
-      "That did not work",
-      html`<p class="lead">${detail}</p><p>Nothing was changed. Go back to correct it.</p>`
-    ),
-    status
-  )
 }
 
 /**
@@ -115,7 +106,6 @@ export const makeConsole = Effect.gen(function* () {
       }))
     )
 
-  /** A page or file at an address. */
   const page = (
     path: `/${string}`,
     show: (person: Person, query: URLSearchParams) => Handling,

@@ -128,8 +128,9 @@ export const question = (
 <div class="card"><p>${text}</p>
 ${form}</div></details>`
 
-/** What every form holds to show that one of the account's own pages made it for this session. */
-export const proofField = (proof: string): Html => html`<input type="hidden" name="proof" value="${proof}">`
+/** What every form of an account's own pages holds to show that it was made for this session; nothing without a proof. */
+export const proofField = (proof: string | undefined): Html | false =>
+  proof !== undefined && html`<input type="hidden" name="proof" value="${proof}">`
 
 /** How long ago somebody may have signed in at most, in milliseconds, who creates what gives access, or deletes everything. */
 const freshFor = 3_600_000

@@ -5,7 +5,6 @@ import { comparisons, comparisonsOf, withoutComparison, type Ask } from "./Ask.t
 import { lineOf, cell, nameCell, systemCells, type Cells } from "./Cells.ts"
 import { numberText, plural } from "../../../domain/Amounts.ts"
 import { accountPage, fault, notice, proofField } from "./Frame.ts"
-import { kindOptions } from "./RowForm.ts"
 import { addressOf } from "../PrivatePage.ts"
 import { copyAs, shareForm } from "./Sharing.ts"
 
@@ -16,18 +15,14 @@ export const systemColumns = [
   ["updated_at", "updated"]
 ] as const
 
-interface Column {
-  readonly field: string
-  readonly label: string
-  readonly style?: "first" | "system" | undefined
-}
-
 /**
  * The head of a column, which says whether the rows are sorted by it. With `address`, which gives the address of another sort,
  * its link sorts upwards, then downwards, then no more.
  */
 const head = (
-  { field, label, style }: Column,
+  field: string,
+  label: string,
+  style: "first" | "system" | undefined,
   sorted: string | undefined,
   address?: (sort: string | undefined) => string
 ): Html => {
@@ -49,7 +44,7 @@ export const heads = (
   sorted: string | undefined,
   address?: (sort: string | undefined) => string
 ): Html =>
-  html`${columns.length === 0 ? html`<th scope="col" class="first">row</th>` : columns.map((field, nth) => head({ field, label: field, style: nth === 0 ? "first" : undefined }, sorted, address))}${system.map(([field, label]) => head({ field, label, style: "system" }, sorted, address))}`
+  html`${columns.length === 0 ? html`<th scope="col" class="first">row</th>` : columns.map((field, nth) => head(field, field, nth === 0 ? "first" : undefined, sorted, address))}${system.map(([field, label]) => head(field, label, "system", sorted, address))}`
 
 const said = new Map<string, string>(comparisons)
 
@@ -157,40 +152,5 @@ ${rows.map((row) => rowOf(path, columns, row))}</tbody></table></div>
 </form>`
 }
 <nav class="pages" aria-label="Pages"><ul>${ask.cursor !== undefined && html`<li><a href="${address({})}">First page</a></li>`}${nextCursor !== undefined && html`<li><a href="${address({ cursor: nextCursor })}" rel="next">Next ${numberText(100)} rows</a></li>`}</ul>${note !== undefined && html`<p class="muted small">${note}</p>`}</nav>`
-  )
-}
-
-/** Asks before rows that were selected are deleted, or what to set in them. */
-export const selectionPage = (input: {
-  readonly table: string
-  readonly ids: ReadonlyArray<string>
-  readonly action: "delete" | "set"
-  readonly proof: string
-  /** What was typed before a problem. */
-  readonly fields: URLSearchParams
-  readonly problem: string | undefined
-}): Html => {
-  const { action, fields, ids, problem, proof, table } = input
-  const rows = plural(ids.length, "row")
-  const path = `/tables/${table}`
-  const title = action === "delete" ? `Delete ${rows}?` : `Set a field of ${rows}`
-  return accountPage(
-    title,
-    { current: "/tables" },
-    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">${table}</a></p>
-<h1>${title}</h1>
-${action === "delete" && html`<p class="lead">They disappear from <strong>${table}</strong>. Until their versions expire, each can be brought back.</p>`}
-${fault(problem)}
-<form method="post" action="${path}/_selected">
-${proofField(proof)}
-${ids.map((id) => html`<input type="hidden" name="id" value="${id}">`)}
-${
-  action === "set" &&
-  html`<div class="form-field"><label for="set-field">Field</label><input id="set-field" name="field" value="${fields.get("field") ?? ""}" required autocomplete="off" autocapitalize="none" spellcheck="false"></div>
-<div class="form-field"><label for="set-type">Type</label><select id="set-type" name="type">${kindOptions(fields.get("type") ?? "text")}</select></div>
-<div class="form-field"><label for="set-value">Value</label><textarea id="set-value" name="value" rows="2">\n${fields.get("value") ?? ""}</textarea></div>`
-}
-<div class="actions"><button class="${action === "delete" ? "danger" : "primary"}" type="submit" name="do" value="${action}-now">${action === "delete" ? "Delete" : "Change"} ${rows}</button><a class="button" href="${path}">Cancel</a></div>
-</form>`
   )
 }

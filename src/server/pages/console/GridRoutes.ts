@@ -12,32 +12,33 @@ import { isRowId } from "../../../domain/Row.ts"
 import { objectOf } from "../../../domain/RowMerge.ts"
 import { inTurns } from "../../../domain/Turns.ts"
 import { Settings } from "../../config/Settings.ts"
+import { scan } from "../../../domain/json/ParseEnvelope.ts"
+import { Links } from "../../links/Links.ts"
 import { attachment } from "../../links/LinkDownload.ts"
 import { readCursor, Rows } from "../../tables/Rows.ts"
 import { Tables } from "../../tables/Tables.ts"
 import { makeExportAnswer } from "../../tables/TablesHttp.ts"
 import { Writes, type BatchOperation } from "../../tables/Writes.ts"
+import { html } from "../../doors/Html.ts"
 import { addressOf, seeOther } from "../PrivatePage.ts"
 import { askOf, readAsk, withComparison } from "./Ask.ts"
 import { cellsOf } from "./Cells.ts"
 import { makeConsole } from "./Console.ts"
-import { csvOf } from "./Sharing.ts"
-import { doneNotice, accountResponse } from "./Frame.ts"
-import { gridPage, selectionPage } from "./GridPage.ts"
-import { kindIn, valueOf } from "./RowForm.ts"
+import { csvOf, sharePage } from "./Sharing.ts"
+import { accountPage, doneNotice, accountResponse, fault, proofField } from "./Frame.ts"
+import { gridPage } from "./GridPage.ts"
+import { kindIn, kindOptions, valueOf } from "./RowForm.ts"
 
 /** The table that an address names. What can't be a table is nowhere. */
 export const tableOf = Effect.flatMap(HttpRouter.params, ({ table = "" }) =>
   isTableName(table) ? Effect.succeed(table) : Effect.fail(noSuchTable(table))
 )
 
-export const noSuchTable = (table: string): NotFound =>
+const noSuchTable = (table: string): NotFound =>
   new NotFound({ detail: `You have no table ${table.slice(0, 64)}. Adding its first row creates it.` })
 
-/** More rows than a table can have. */
 const everyRow = 1_000_000_000
 
-/** The ids of the rows that a form names. */
 const idsOf = (fields: URLSearchParams): ReadonlyArray<string> => [...new Set(fields.getAll("id"))].filter(isRowId)
 
 /** How many rows a batch of deletions or updates by filter changed: `{"results":[…]}` may have megabytes of rows. */
@@ -52,6 +53,7 @@ export const GridRoutes = Layer.effectDiscard(
     const rows = yield* Rows
     const tables = yield* Tables
     const writes = yield* Writes
+    const links = yield* Links
     const { baseUrl, limits } = yield* Settings
     const console = yield* makeConsole
     const exportAnswer = yield* makeExportAnswer
@@ -83,23 +85,13 @@ export const GridRoutes = Layer.effectDiscard(
           count: yield* rows.matched(actor, table, asked.filter)
         }
       })
-      const { cells, count, nextCursor, note } = yield* Effect.scoped(shown)
-      if (count === 0 && asked.filter === undefined && !(yield* isListed(actor, table))) {
+      const grid = yield* Effect.scoped(shown)
+      if (grid.count === 0 && asked.filter === undefined && !(yield* isListed(actor, table))) {
         return yield* noSuchTable(table)
       }
-      const page = gridPage({
-        table,
-        ask,
-        cells,
-        count,
-        nextCursor,
-        note,
-        proof,
-        baseUrl,
-        result: query.has("none") ? "Select rows first." : doneNotice(query, proof),
-        problem: Result.isFailure(read) ? read.failure : undefined
-      })
-      return accountResponse(page)
+      const result = query.has("none") ? "Select rows first." : doneNotice(query, proof)
+      const problem = Result.isFailure(read) ? read.failure : undefined
+      return accountResponse(gridPage({ table, ask, proof, baseUrl, result, problem, ...grid }))
     })
 
     yield* console.page(
@@ -158,8 +150,31 @@ export const GridRoutes = Layer.effectDiscard(
       if (ids.length === 0) return seeOther(`${path}?none=1`)
       const action = fields.get("do")
       const isSet = action === "set" || action === "set-now"
-      const ask = (problem?: string, status = problem === undefined ? 200 : 400) =>
-        accountResponse(selectionPage({ table, ids, action: isSet ? "set" : "delete", proof, fields, problem }), status)
+      /** Asks before the rows are deleted, or what to set in them; with what was typed before a problem. */
+      const ask = (problem?: string, status = problem === undefined ? 200 : 400) => {
+        const selected = plural(ids.length, "row")
+        const title = isSet ? `Set a field of ${selected}` : `Delete ${selected}?`
+        const page = accountPage(
+          title,
+          { current: "/tables" },
+          html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">${table}</a></p>
+<h1>${title}</h1>
+${!isSet && html`<p class="lead">They disappear from <strong>${table}</strong>. Until their versions expire, each can be brought back.</p>`}
+${fault(problem)}
+<form method="post" action="${path}/_selected">
+${proofField(proof)}
+${ids.map((id) => html`<input type="hidden" name="id" value="${id}">`)}
+${
+  isSet &&
+  html`<div class="form-field"><label for="set-field">Field</label><input id="set-field" name="field" value="${fields.get("field") ?? ""}" required autocomplete="off" autocapitalize="none" spellcheck="false"></div>
+<div class="form-field"><label for="set-type">Type</label><select id="set-type" name="type">${kindOptions(fields.get("type") ?? "text")}</select></div>
+<div class="form-field"><label for="set-value">Value</label><textarea id="set-value" name="value" rows="2">\n${fields.get("value") ?? ""}</textarea></div>`
+}
+<div class="actions"><button class="${isSet ? "primary" : "danger"}" type="submit" name="do" value="${isSet ? "set" : "delete"}-now">${isSet ? "Change" : "Delete"} ${selected}</button><a class="button" href="${path}">Cancel</a></div>
+</form>`
+        )
+        return accountResponse(page, status)
+      }
       const carryOut = Effect.fnUntraced(function* (
         kind: "changed" | "deleted",
         operationOn: (filter: JsonText) => BatchOperation
@@ -183,6 +198,18 @@ export const GridRoutes = Layer.effectDiscard(
       // A row that was deleted in the meantime keeps the others from nothing.
       const update = { action: "update_where", patch, allowMultiple: true } as const
       return yield* carryOut("changed", (filter) => ({ ...update, filter }))
+    })
+
+    yield* console.form("/tables/:table/_share", function* ({ actor }, fields) {
+      const table = yield* tableOf
+      const ask = askOf(fields)
+      const read = readAsk(ask)
+      if (Result.isFailure(read)) return yield* invalid("filter", read.failure)
+      const { search, sort } = ask
+      const filter = ask.filter === undefined ? undefined : scan(ask.filter).value
+      const link = yield* links.toQuery(actor, { table, filter, search, sort, limit: defaultQueryLimit })
+      const back = addressOf(`/tables/${table}`, { ...ask, cursor: undefined })
+      return accountResponse(sharePage({ table, subject: `rows of ${table}`, back, link }))
     })
   })
 )

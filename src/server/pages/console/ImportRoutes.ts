@@ -1,5 +1,5 @@
 import { numberText, plural } from "../../../domain/Amounts.ts"
-import { type RowFile, importable, readRowFile, readRowLines } from "../../../domain/files/RowFile.ts"
+import { importable, readRowFile, readRowLines } from "../../../domain/files/RowFile.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { cell, type Cells, cellsOf } from "./Cells.ts"
 import { accountPage, fault, proofField, onceField, bytesText, accountResponse, keyOf, sentBefore } from "./Frame.ts"
@@ -18,37 +18,8 @@ import { makeConsole, type Person } from "./Console.ts"
 
 const path = "/tables/_import"
 
-/** The form that takes a file or a pasted text, and shows what is in it before anything is stored. */
-export const importPage = (input: {
-  readonly proof: string
-  readonly table: string
-  /** In bytes: what a file can have. */
-  readonly most: number
-  readonly text?: string | undefined
-  readonly isAllText?: boolean
-  readonly problem?: string | undefined
-}): Html => {
-  const { isAllText, most, problem, proof, table, text } = input
-  return accountPage(
-    "Import rows",
-    { current: "/tables", width: "wide" },
-    html`<p class="crumbs"><a href="/tables">Tables</a></p>
-<h1>Import rows</h1>
-<p class="muted">From JSON, NDJSON or CSV. The next page shows what the file holds; nothing is stored before you agree.</p>
-${fault(problem, "import-fault")}
-<form class="card" method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/">
-${proofField(proof)}
-<div class="form-field"><label for="import-table">Table</label><input id="import-table" name="table" value="${table}" required pattern="[A-Za-z][A-Za-z0-9_\\-]{0,63}" title="A letter, then up to 63 letters, digits, _ or -" placeholder="notes" autocomplete="off" autocapitalize="none" spellcheck="false"><p class="small muted">For rows that name no table. It is created if you don’t have it.</p></div>
-<div class="form-field"><label for="import-file">File</label><input id="import-file" type="file" name="file" accept=".json,.ndjson,.jsonl,.csv,.tsv,.txt,application/json,text/csv"><p class="small muted">Up to ${bytesText(most)}.</p></div>
-<div class="form-field"><label for="import-text">Or paste it</label><textarea id="import-text" name="text" rows="6" class="code-area" spellcheck="false" placeholder="name,price&#10;Tea,3.50">\n${text ?? ""}</textarea></div>
-<div class="form-field"><label class="choice-line"><input type="checkbox" name="as_text" value="1"${isAllText === true && " checked"}> Keep every cell of a CSV as text</label></div>
-<div class="actions"><button class="primary" type="submit">Show what it holds</button><a class="button" href="/tables">Cancel</a></div>
-</form>`
-  )
-}
-
 /** What a table gets from a file: all of its rows are counted, and the first shown. */
-export interface ImportedTable {
+interface ImportedTable {
   readonly name: string
   readonly rows: number
   readonly stored: number
@@ -63,34 +34,6 @@ const first = ({ cells, name, rows, stored }: ImportedTable): Html => {
 <tbody>${cells.rows.map(({ values }) => html`<tr>${cells.columns.map((column) => cell(values.get(column)))}</tr>\n`)}</tbody></table></div></section>`
 }
 
-/** What a file holds, and the form that stores it. */
-export const importPreviewPage = (input: {
-  readonly proof: string
-  readonly format: RowFile["format"]
-  readonly tables: ReadonlyArray<ImportedTable>
-  /** The fields of the file that only the service can set, under the names that they get. */
-  readonly renamed: ReadonlyArray<string>
-  /** What the form sends back: the rows as they will be stored. */
-  readonly lines: string
-}): Html => {
-  const { format, lines, proof, renamed, tables } = input
-  const count = tables.reduce((sum, table) => sum + table.rows, 0)
-  return accountPage(
-    "Import rows",
-    { current: "/tables", width: "full", styles: ["grid.css"] },
-    html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">Import</a></p>
-<h1>Import ${plural(count, "row")}?</h1>
-<p class="muted">Read as ${format}. Nothing is stored yet.</p>
-${renamed.length > 0 && html`<p class="note">The service sets id, created_at and updated_at itself. The file’s own values are stored as ${renamed.join(", ")}.</p>`}
-<form method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/" data-keeps="nothing">
-${proofField(proof)}${onceField()}<textarea name="rows" hidden>\n${lines}</textarea>
-<div class="actions"><button class="primary" type="submit">Import ${plural(count, "row")}</button><a class="button" href="${path}">Choose another file</a></div>
-</form>
-${tables.map(first)}`
-  )
-}
-
-/** A preview shows so many rows of a table. */
 const shownRows = 20
 
 /** In bytes: a longer file takes the command line or `POST /v1/_import`, since the preview has all of it in its form. */
@@ -162,8 +105,38 @@ export const ImportRoutes = Layer.effectDiscard(
       return { made, renamed: [...renamed] }
     })
 
-    yield* console.page("/tables/_import", function* ({ proof }, query) {
-      return accountResponse(importPage({ proof, table: query.get("table") ?? "", most }))
+    /** The form that takes a file or a pasted text, with what was typed before a problem. */
+    const form = (
+      proof: string,
+      typed: {
+        readonly table?: string
+        readonly text?: string | undefined
+        readonly isAllText?: boolean
+        readonly problem?: string
+      }
+    ) => {
+      const { isAllText, problem, table = "", text = "" } = typed
+      const page = accountPage(
+        "Import rows",
+        { current: "/tables", width: "wide" },
+        html`<p class="crumbs"><a href="/tables">Tables</a></p>
+<h1>Import rows</h1>
+<p class="muted">From JSON, NDJSON or CSV. The next page shows what the file holds; nothing is stored before you agree.</p>
+${fault(problem, "import-fault")}
+<form class="card" method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/">
+${proofField(proof)}
+<div class="form-field"><label for="import-table">Table</label><input id="import-table" name="table" value="${table}" required pattern="[A-Za-z][A-Za-z0-9_\\-]{0,63}" title="A letter, then up to 63 letters, digits, _ or -" placeholder="notes" autocomplete="off" autocapitalize="none" spellcheck="false"><p class="small muted">For rows that name no table. It is created if you don’t have it.</p></div>
+<div class="form-field"><label for="import-file">File</label><input id="import-file" type="file" name="file" accept=".json,.ndjson,.jsonl,.csv,.tsv,.txt,application/json,text/csv"><p class="small muted">Up to ${bytesText(most)}.</p></div>
+<div class="form-field"><label for="import-text">Or paste it</label><textarea id="import-text" name="text" rows="6" class="code-area" spellcheck="false" placeholder="name,price&#10;Tea,3.50">\n${text}</textarea></div>
+<div class="form-field"><label class="choice-line"><input type="checkbox" name="as_text" value="1"${isAllText === true && " checked"}> Keep every cell of a CSV as text</label></div>
+<div class="actions"><button class="primary" type="submit">Show what it holds</button><a class="button" href="/tables">Cancel</a></div>
+</form>`
+      )
+      return accountResponse(page, problem === undefined ? 200 : 400)
+    }
+
+    yield* console.page(path, function* ({ proof }, query) {
+      return form(proof, { table: query.get("table") ?? "" })
     })
 
     const preview = Effect.fnUntraced(function* ({ actor, proof }: Person, fields: FormData) {
@@ -171,8 +144,7 @@ export const ImportRoutes = Layer.effectDiscard(
       const pasted = textOf(fields, "text")
       const text = pasted.length > longestShown ? undefined : pasted
       const isAllText = fields.has("as_text")
-      const again = (problem: string) =>
-        accountResponse(importPage({ proof, table, most, text, isAllText, problem }), 400)
+      const again = (problem: string) => form(proof, { table, text, isAllText, problem })
       if (!isTableName(table)) return again("Begin the name with a letter; then use letters, digits, _ or -.")
       const content = yield* contentOf(fields, most)
       if (Result.isFailure(content)) return again(content.failure)
@@ -198,19 +170,25 @@ export const ImportRoutes = Layer.effectDiscard(
           cells
         }))
       )
-      return accountResponse(
-        importPreviewPage({
-          proof,
-          format: read.success.format,
-          tables: shown,
-          renamed,
-          lines
-        })
+      const count = shown.reduce((sum, table) => sum + table.rows, 0)
+      const page = accountPage(
+        "Import rows",
+        { current: "/tables", width: "full", styles: ["grid.css"] },
+        html`<p class="crumbs"><a href="/tables">Tables</a> / <a href="${path}">Import</a></p>
+<h1>Import ${plural(count, "row")}?</h1>
+<p class="muted">Read as ${read.success.format}. Nothing is stored yet.</p>
+${renamed.length > 0 && html`<p class="note">The service sets id, created_at and updated_at itself. The file’s own values are stored as ${renamed.join(", ")}.</p>`}
+<form method="post" action="${path}" enctype="multipart/form-data" data-draft="${path}/" data-keeps="nothing">
+${proofField(proof)}${onceField()}<textarea name="rows" hidden>\n${lines}</textarea>
+<div class="actions"><button class="primary" type="submit">Import ${plural(count, "row")}</button><a class="button" href="${path}">Choose another file</a></div>
+</form>
+${shown.map(first)}`
       )
+      return accountResponse(page)
     })
 
     const store = Effect.fnUntraced(function* ({ actor, proof }: Person, fields: FormData, lines: string) {
-      const again = (problem: string) => accountResponse(importPage({ proof, table: "", most, problem }), 400)
+      const again = (problem: string) => form(proof, { problem })
       const read = yield* inTurns(readRowLines(lines, ""))
       if (Result.isFailure(read)) return again(read.failure)
       const { tables } = read.success

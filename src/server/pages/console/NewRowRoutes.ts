@@ -2,7 +2,7 @@ import { html, type Html } from "../../doors/Html.ts"
 import { type Kind, cellsOf, kindOf } from "./Cells.ts"
 import { accountPage, fault, proofField, onceField, accountResponse, keyOf, sentBefore } from "./Frame.ts"
 import { formLines, type Typed, mostFields, readFields, sentBy } from "./RowForm.ts"
-import { Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { defaultQueryLimit } from "../../../domain/Limits.ts"
 import { withMembers } from "../../../domain/Problem.ts"
 import { rowOf, checkRow } from "../../../domain/Row.ts"
@@ -10,25 +10,26 @@ import { inTurns } from "../../../domain/Turns.ts"
 import { Settings } from "../../config/Settings.ts"
 import { Rows } from "../../tables/Rows.ts"
 import { Writes } from "../../tables/Writes.ts"
-import type { WriteResult } from "../../tables/engine/Evaluation.ts"
 import { seeOther } from "../PrivatePage.ts"
 import { makeConsole } from "./Console.ts"
 import { tableOf } from "./GridRoutes.ts"
-import { noSuchRow, placeOf } from "./RowRoutes.ts"
+import { liveRow } from "./RowRoutes.ts"
 import { rowFormBytes } from "./TablesRoutes.ts"
 
-/** A form for a new row: the fields that the table's rows have, or JSON. */
-export const newRowPage = (input: {
+interface Shown {
   readonly table: string
   readonly proof: string
+  /** The fields that the table's rows have. */
   readonly suggested: ReadonlyArray<readonly [name: string, kind: Kind]>
   readonly asJson: boolean
-  readonly problem?: string | undefined
-  readonly typed?: Typed | undefined
-  readonly typedJson?: string | undefined
-}): Html => {
-  const { asJson, problem, proof, suggested, table, typed, typedJson } = input
+  readonly problem?: string
+  readonly typed?: Typed
+}
+
+/** A form for a new row, by its fields or as JSON. */
+const newRowPage = ({ asJson, problem, proof, suggested, table, typed }: Shown): Html => {
   const path = `/tables/${table}/_add`
+  const typedJson = typed?.fields.get("row") ?? "{\n  \n}"
   return accountPage(
     `Add a row to ${table}`,
     { current: "/tables", width: "wide", styles: ["row.css"] },
@@ -40,7 +41,7 @@ ${fault(problem)}
 ${proofField(proof)}${onceField()}
 ${
   asJson
-    ? html`<label for="row-json">A JSON object</label><textarea id="row-json" name="row" class="code-area" rows="10" spellcheck="false">\n${typedJson ?? "{\n  \n}"}</textarea>`
+    ? html`<label for="row-json">A JSON object</label><textarea id="row-json" name="row" class="code-area" rows="10" spellcheck="false">\n${typedJson}</textarea>`
     : html`<p class="muted">Fields that you leave blank are left out.</p>
 ${suggested.map(([name]) => html`<input type="hidden" name="suggested" value="${name}">`)}${formLines({ stored: [], suggested, typed })}`
 }
@@ -48,9 +49,6 @@ ${suggested.map(([name]) => html`<input type="hidden" name="suggested" value="${
 </form>`
   )
 }
-
-/** The id of the row that was added. */
-const idOf = ({ body }: WriteResult): string => rowOf(body).id
 
 /** The form for a new row, and the copy of one. */
 export const NewRowRoutes = Layer.effectDiscard(
@@ -95,8 +93,7 @@ export const NewRowRoutes = Layer.effectDiscard(
               suggested: names.map((name) => [name, "text"] as const),
               asJson: json !== undefined,
               problem,
-              typed: { fields, faults },
-              typedJson: json
+              typed: { fields, faults }
             }),
             400
           )
@@ -120,21 +117,18 @@ export const NewRowRoutes = Layer.effectDiscard(
           if (failure._tag === "IdempotencyKeyReused") return again(sentBefore)
           return failure.status === 503 ? yield* failure : again(failure.detail ?? "The row could not be added.")
         }
-        return seeOther(`/tables/${table}/${idOf(added.success)}?done=added`)
+        return seeOther(`/tables/${table}/${rowOf(added.success.body).id}?done=added`)
       },
       { bytes: rowFormBytes(limits) }
     )
 
     yield* console.form("/tables/:table/:id/_duplicate", function* ({ actor }, fields) {
-      const { id, table } = yield* placeOf
-      const found = yield* rows.find(actor, table, id)
-      if (Option.isNone(found)) return yield* noSuchRow(table)
-      const { data } = found.value
+      const { row, table } = yield* liveRow(rows, actor)
       const target = { table, idempotencyKey: keyOf(fields.get("key")) }
       const added = yield* writes
-        .write(actor, target, { action: "add", row: data, rowPath: "" })
+        .write(actor, target, { action: "add", row: row.data, rowPath: "" })
         .pipe(Effect.catchTag("IdempotencyKeyReused", (failure) => withMembers(failure, { detail: sentBefore })))
-      return seeOther(`/tables/${table}/${idOf(added)}?done=added`)
+      return seeOther(`/tables/${table}/${rowOf(added.body).id}?done=added`)
     })
   })
 )

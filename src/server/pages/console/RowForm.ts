@@ -11,7 +11,6 @@ import { kindOf, lineOf, type Kind, asSent, survivesForms } from "./Cells.ts"
 /** A form has controls for this many fields; of a row with more, the JSON is edited. */
 export const mostFields = 100
 
-/** How many empty lines a form has for new fields. */
 const freshLines = 2
 
 /** A value that is longer has a page of its own. */
@@ -24,7 +23,6 @@ const isEditable = ({ name, value }: Member): boolean =>
   !name.includes("\n") &&
   (kindOf(value) !== "text" || survivesForms(decodeString(value)))
 
-/** What the control of a stored value shows. */
 const shownOf = (value: string): string => {
   const kind = kindOf(value)
   return kind === "text" ? decodeString(value) : kind === "null" ? "" : value
@@ -57,7 +55,6 @@ interface Line {
 const typeSelect = ({ index, kind, name }: Line): Html =>
   html`<select name="type_${index}" aria-label="Type of ${name === "" ? "the new field" : name}">${kindOptions(kind)}</select>`
 
-/** Whether a text is more than one line of a form has room for. */
 const isLong = (text: string): boolean => /[\n\r]/.test(text) || text.length > 80
 
 const valueControl = ({ fault, index, kind, name, shown }: Line): Html => {
@@ -168,7 +165,6 @@ export const valueOf = (kind: Kind, typed: string, before?: string): Result.Resu
   }
 }
 
-/** Whether a control was sent back as it was shown. */
 const isUntouched = ({ name, value }: Member, sent: Sent, index: number): boolean =>
   sent.get(`name_${index}`) === name &&
   sent.get(`type_${index}`) === kindOf(value) &&

@@ -45,6 +45,9 @@ export type Saved =
       readonly theirs: string
     }
 
+/** A form of what was changed meanwhile: the row as it is, what the form began with, and what both made of it. */
+export type Conflict = Extract<Saved, { readonly _tag: "Conflict" }>
+
 const stored: Saved = { _tag: "Stored" }
 
 const storedBy = ({ body, change }: WriteResult): Saved => {
@@ -53,7 +56,8 @@ const storedBy = ({ body, change }: WriteResult): Saved => {
   return { ...stored, write: { change, updatedAt } }
 }
 
-type Refused = Extract<Saved, { readonly _tag: "Refused" }>
+/** A form that was not carried out. */
+export type Refused = Extract<Saved, { readonly _tag: "Refused" }>
 
 const refused = (problem: string, view: Refused["view"], unsaved: Unsaved): Saved => ({
   _tag: "Refused",
@@ -135,7 +139,6 @@ export const makeRowSaves = Effect.gen(function* () {
     }
   })
 
-  /** The fields of a row, each with its type. */
   const byFields = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
     const begun = yield* begunWith(edited, form)
     const { base } = begun
@@ -149,7 +152,6 @@ export const makeRowSaves = Effect.gen(function* () {
     return yield* save(edited, base, read.success, "fields", unsaved())
   })
 
-  /** The row as JSON. */
   const byJson = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
     const begun = yield* begunWith(edited, form)
     const { base } = begun
@@ -161,7 +163,6 @@ export const makeRowSaves = Effect.gen(function* () {
     return yield* save(edited, base, keepSpelling(base.data, read.success), "json", unsaved)
   })
 
-  /** One text of the row. */
   const byText = Effect.fnUntraced(function* (edited: Edited, form: URLSearchParams) {
     const begun = yield* begunWith(edited, form)
     const { base } = begun

@@ -5,6 +5,7 @@ import { indented, members } from "../../../domain/json/Members.ts"
 import { timeText, type Row, type Version } from "../../../domain/Row.ts"
 import { differences } from "../../../domain/RowMerge.ts"
 import { html, type Html } from "../../doors/Html.ts"
+import { languageOf } from "../../links/LinkContent.ts"
 import { survivesForms } from "./Cells.ts"
 import { proofField, timeHtml } from "./Frame.ts"
 import { formLines, mostFields, type Typed } from "./RowForm.ts"
@@ -37,12 +38,9 @@ export interface Unsaved {
   readonly typedText?: string
 }
 
-const proofOf = ({ proof }: RowPlace): Html | false => proof !== undefined && proofField(proof)
-
 const guard = (place: RowPlace, updatedAt: string): Html =>
-  html`${proofOf(place)}<input type="hidden" name="updated_at" value="${updatedAt}">`
+  html`${proofField(place.proof)}<input type="hidden" name="updated_at" value="${updatedAt}">`
 
-/** The time of the row that a form is about. */
 const editedAt = (row: Row, unsaved: Unsaved | undefined): string => unsaved?.updatedAt ?? timeText(row.updatedAt)
 
 const tabNames = { fields: "Fields", json: "JSON", history: "History" } as const
@@ -94,21 +92,8 @@ export interface EditedText {
   readonly unsaved?: Unsaved | undefined
 }
 
-/** One text of a row to edit, in the editor of its language. */
-export const textView = (
-  place: RowPlace,
-  { name, row, text, unsaved }: EditedText,
-  {
-    back,
-    language,
-    otherWay
-  }: {
-    readonly back: string
-    readonly language: string | undefined
-    /** Leads to where a text can be edited that no form can hold. */
-    readonly otherWay: Html
-  }
-): Html => {
+/** One text of a row to edit, in the editor of its language. `otherWay` leads to where one is edited that no form can hold. */
+export const textView = (place: RowPlace, { name, row, text, unsaved }: EditedText, otherWay: Html): Html => {
   const { draft, path } = place
   const shown = unsaved?.typedText ?? text
   if (!survivesForms(shown) || !survivesForms(name)) {
@@ -117,15 +102,16 @@ export const textView = (
   return html`<form method="post" action="${path}/_text" data-draft="${draft}/text/${name}/">
 ${guard(place, editedAt(row, unsaved))}<input type="hidden" name="field" value="${name}">
 <label class="visually-hidden" for="text">The text of ${name}</label>
-<textarea id="text" name="text" class="text-area" rows="24" data-editor="${language ?? ""}" data-field="${name}">\n${shown}</textarea>
-<div class="actions save-bar"><button class="primary" type="submit">Save</button><a class="button" href="${back}">Discard changes</a></div>
+<textarea id="text" name="text" class="text-area" rows="24" data-editor="${languageOf(row) ?? ""}" data-field="${name}">\n${shown}</textarea>
+<div class="actions save-bar"><button class="primary" type="submit">Save</button><a class="button" href="${path}">Discard changes</a></div>
 </form>`
 }
 
-const side = (value: string | undefined): Html => {
-  if (value === undefined) return html`<em class="muted">none</em>`
-  return html`<span class="value">${shorten(value[0] === '"' ? decodeString(value) : value, 600)}</span>`
-}
+/** So many characters of a value, or words for none. */
+export const valueHtml = (value: string | undefined, most: number, none: string): Html =>
+  value === undefined
+    ? html`<em class="muted">${none}</em>`
+    : html`<span class="value">${shorten(value[0] === '"' ? decodeString(value) : value, most)}</span>`
 
 /** The fields that a change left different, each as it was and as it became. */
 export const changes = (before: string, after: string): Html => {
@@ -135,7 +121,7 @@ export const changes = (before: string, after: string): Html => {
     .slice(0, mostFields)
     .map(
       ({ after, before, name }) =>
-        html`<tr><th scope="row">${shorten(name, 100)}</th><td>${side(before)}</td><td>${side(after)}</td></tr>`
+        html`<tr><th scope="row">${shorten(name, 100)}</th><td>${valueHtml(before, 600, "none")}</td><td>${valueHtml(after, 600, "none")}</td></tr>`
     )}</tbody></table>`
 }
 
@@ -159,7 +145,7 @@ export const historyView = (
     items.push(html`<li class="card"><h2>${operations[operation]} ${timeHtml(timeText(archivedAt))}</h2>
 <p class="muted">by ${place.authorOf(changedBy)}</p>
 ${operation !== "delete" && after !== undefined && changes(before.text, after.text)}
-<form method="post" action="${place.path}/_restore">${proofOf(place)}<input type="hidden" name="version" value="${version}"><button type="submit">${operation === "delete" ? "Bring the row back" : "Restore what was before"}</button></form>
+<form method="post" action="${place.path}/_restore">${proofField(place.proof)}<input type="hidden" name="version" value="${version}"><button type="submit">${operation === "delete" ? "Bring the row back" : "Restore what was before"}</button></form>
 <p class="muted small">Version ${version} is kept until ${timeHtml(timeText(expiresAt))}.</p></li>\n`)
     after = before
   }

@@ -39,7 +39,6 @@ const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}
 const curl = (table: string, { filter, search, sort }: Ask, baseUrl: string): string =>
   `curl ${shellQuoted(addressOf(`${baseUrl}/v1/${table}`, { filter, search, sort }))} \\\n  -H "Authorization: Bearer $AGENT_MEMORY_API_KEY"`
 
-/** What is asked for, each with its JSON. */
 const optionsOf = ({ filter, search, sort }: Ask) =>
   Object.entries({ filter, search: search && JSON.stringify(search), sort: sort && JSON.stringify(sort) }).filter(
     ([, value]) => value !== undefined

@@ -1,8 +1,8 @@
 import { numberText, plural } from "../../../domain/Amounts.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
-import { type Limits, longestRequest } from "../../../domain/Limits.ts"
-import { codeBlock, html, type Html, type HtmlValue } from "../../doors/Html.ts"
-import { type TableSummary, type Totals, Tables } from "../../tables/Tables.ts"
+import { longestRequest, type Limits } from "../../../domain/Limits.ts"
+import { codeBlock, html, type Html } from "../../doors/Html.ts"
+import { type TableSummary, Tables } from "../../tables/Tables.ts"
 import {
   authorOf,
   accountPage,
@@ -29,15 +29,11 @@ import { Writes } from "../../tables/Writes.ts"
 import { seeOther } from "../PrivatePage.ts"
 import { makeConsole, type Person } from "./Console.ts"
 
-interface TablesInput {
-  readonly tables: ReadonlyArray<TableSummary>
-  readonly totals: Totals
-  readonly limits: Limits
-  readonly proof: string
-  readonly baseUrl: string
-  readonly result?: HtmlValue
-  /** What was typed into the form for a new table, and what is wrong with it. */
-  readonly typed?: { readonly name: string; readonly row: string; readonly problem: string } | undefined
+/** What was typed into the form for a new table, and what is wrong with it. */
+interface Typed {
+  readonly name: string
+  readonly row: string
+  readonly problem: string
 }
 
 const summary = ({ bytes, changedAt, changedBy, name, rows }: TableSummary): Html =>
@@ -48,11 +44,11 @@ const list = (tables: ReadonlyArray<TableSummary>): Html => html`<table class="t
 <tbody>
 ${tables.map(summary)}</tbody></table>`
 
-const create = ({
-  proof,
-  tables,
-  typed
-}: TablesInput): Html => html`<details class="create"${(typed !== undefined || tables.length === 0) && " open"}><summary class="button">New table</summary>
+const create = (
+  proof: string,
+  isOpen: boolean,
+  typed: Typed | undefined
+): Html => html`<details class="create"${isOpen && " open"}><summary class="button">New table</summary>
 <form class="card" method="post" action="/tables" data-draft="/tables/_new/">
 ${proofField(proof)}${onceField()}
 ${fault(typed?.problem, "new-fault")}
@@ -75,34 +71,8 @@ ${codeBlock("MCP address", `${baseUrl}/mcp`)}
 <p><a href="#new-name">Fill in the form below</a>, or <a href="/tables/_import">import a file</a></p></section>
 </div>`
 
-/** An account's tables, what they use of its limits, and ways to add one. */
-export const tablesPage = (input: TablesInput): Html => {
-  const { baseUrl, limits, result, tables, totals } = input
-  const used = totals.tables
-  return accountPage(
-    "Tables",
-    { current: "/tables", width: "wide" },
-    html`<header class="console-head"><div><h1>Tables</h1>
-${tables.length > 0 && html`<p class="muted">${plural(tables.length, "table")}, ${plural(totals.rows, "row")}</p>`}</div>
-${tables.length > 0 && html`<div class="console-actions"><a class="button" href="/tables/_import">Import</a><a class="button" href="/tables/_export" download>Export all</a></div>`}</header>
-${notice(result)}
-${tables.length === 0 ? begin(baseUrl) : list(tables)}
-${create(input)}
-<section class="usage" aria-label="Usage">
-${bar("Tables", used, limits.tables, numberText)}
-${bar("Storage", totals.storage_bytes, limits.storageBytes, bytesText)}
-</section>`
-  )
-}
-
 /** How many bytes a form with a row can have: browsers write most of JSON's punctuation in three characters. */
-export const rowFormBytes = ({
-  requestBytes,
-  rowBytes
-}: {
-  readonly requestBytes: number
-  readonly rowBytes: number
-}) => Math.min(requestBytes, longestRequest(1, rowBytes))
+export const rowFormBytes = ({ requestBytes, rowBytes }: Limits) => Math.min(requestBytes, longestRequest(1, rowBytes))
 
 /** The page of an account's tables, and the form that makes a new one. */
 export const TablesRoutes = Layer.effectDiscard(
@@ -113,12 +83,25 @@ export const TablesRoutes = Layer.effectDiscard(
     const console = yield* makeConsole
     const exportAnswer = yield* makeExportAnswer
 
-    type Typed = Parameters<typeof tablesPage>[0]["typed"]
+    /** An account's tables, what they use of its limits, and ways to add one. */
     const show = Effect.fnUntraced(function* ({ actor, proof }: Person, typed?: Typed, result?: Html) {
-      const [summaries, totals] = yield* Effect.all([tables.summaries(actor), tables.totals(actor)], {
+      const [all, totals] = yield* Effect.all([tables.summaries(actor), tables.totals(actor)], {
         concurrency: "unbounded"
       })
-      const page = tablesPage({ tables: summaries, totals, limits, proof, baseUrl, typed, result })
+      const page = accountPage(
+        "Tables",
+        { current: "/tables", width: "wide" },
+        html`<header class="console-head"><div><h1>Tables</h1>
+${all.length > 0 && html`<p class="muted">${plural(all.length, "table")}, ${plural(totals.rows, "row")}</p>`}</div>
+${all.length > 0 && html`<div class="console-actions"><a class="button" href="/tables/_import">Import</a><a class="button" href="/tables/_export" download>Export all</a></div>`}</header>
+${notice(result)}
+${all.length === 0 ? begin(baseUrl) : list(all)}
+${create(proof, typed !== undefined || all.length === 0, typed)}
+<section class="usage" aria-label="Usage">
+${bar("Tables", totals.tables, limits.tables, numberText)}
+${bar("Storage", totals.storage_bytes, limits.storageBytes, bytesText)}
+</section>`
+      )
       return accountResponse(page, typed === undefined ? 200 : 400)
     })
 

@@ -1,16 +1,8 @@
 import { documentOf } from "../Assets.ts"
 import { Html, html } from "../../doors/Html.ts"
 import { page } from "../Page.ts"
-import { documentPages, documentParts } from "./Documents.ts"
+import { type documentPages, documentParts } from "./Documents.ts"
 import { groups } from "./OpenApi.ts"
-
-/** What the search finds: a title, a note below it, an address, and the lower-case text that is searched. */
-export interface SearchEntry {
-  readonly title: string
-  readonly note: string
-  readonly path: string
-  readonly text: string
-}
 
 const entry = (path: string, name: string, current: string, inner: Html | false = false): Html =>
   html`<li><a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>${inner}</li>`
@@ -86,20 +78,3 @@ export const documentPage = ({ description, name, title }: (typeof documentPages
     description,
     body: html`<div class="document">${Html.trusted(documentOf(name).html)}</div>`
   })
-
-/** What the search finds in the documents: each as a whole, and its sections. */
-export const documentEntries = (): ReadonlyArray<SearchEntry> =>
-  documentPages.flatMap((page) => [
-    {
-      title: page.title,
-      note: page.description,
-      path: `/docs/${page.name}`,
-      text: `${page.title} ${page.description}`.toLowerCase()
-    },
-    ...documentOf(page.name).sections.map(({ id, text, title }) => ({
-      title,
-      note: page.title,
-      path: `/docs/${page.name}#${id}`,
-      text: `${title} ${page.title} ${text}`.toLowerCase()
-    }))
-  ])

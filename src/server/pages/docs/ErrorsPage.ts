@@ -153,7 +153,6 @@ export const explanations: Readonly<Record<string, { readonly why: string; reado
   }
 }
 
-/** A failure's facts, from its class, with an example body. */
 interface ProblemFacts {
   readonly code: string
   /** Usually one; a code has two where some operations declare no better status than 400. */
@@ -178,7 +177,6 @@ const isProblemClass = (value: unknown): value is ProblemClass =>
   value.fields !== null &&
   "code" in value.fields
 
-/** Example values of members that only some problems have. */
 const sampleMembers: Readonly<Record<string, unknown>> = {
   limit: 20,
   current: 21,

@@ -1,5 +1,5 @@
 import { Context, Option } from "effect"
-import { HttpApi, OpenApi } from "effect/http-api"
+import { OpenApi } from "effect/http-api"
 import { Api } from "../../../api/Api.ts"
 
 /** The parts of a JSON Schema that the reference shows. */
@@ -64,7 +64,8 @@ const operationsOf = ({ paths }: Document): ReadonlyArray<Operation> =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path }))
   )
 
-const idOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, "-")
+/** A name as it stands in an address. */
+export const anchorOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, "-")
 
 export interface Group {
   /** In the page's address: `/docs/rows`. */
@@ -75,23 +76,15 @@ export interface Group {
 }
 
 /** The ids of the groups. */
-export const groupIds: ReadonlyArray<string> = (() => {
-  const ids: Array<string> = []
-  HttpApi.reflect(Api, {
-    onGroup: ({ group }) =>
-      void ids.push(
-        idOf(Option.getOrElse(Context.getOption(group.annotations, OpenApi.Title), () => group.identifier))
-      ),
-    onEndpoint: () => undefined
-  })
-  return ids
-})()
+export const groupIds: ReadonlyArray<string> = Object.values(Api.groups).map(({ annotations, identifier }) =>
+  anchorOf(Option.getOrElse(Context.getOption(annotations, OpenApi.Title), () => identifier))
+)
 
 /** The groups of the interface, in the order in which a newcomer meets them. */
 export const groups = (): ReadonlyArray<Group> => {
   const operations = operationsOf(document())
   return document().tags.map(({ description = "", name }) => ({
-    id: idOf(name),
+    id: anchorOf(name),
     name,
     description,
     operations: operations.filter(({ tags }) => tags.includes(name))
@@ -108,7 +101,6 @@ const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1)
 export const schemaOf = (part: Content | undefined): JsonSchema | undefined =>
   Object.values(part?.content ?? {})[0]?.schema
 
-/** A failure as the contract declares it. */
 interface Failure {
   readonly code: string
   readonly status: number

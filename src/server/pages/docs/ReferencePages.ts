@@ -2,7 +2,8 @@ import { settingGroups } from "../../config/Settings.ts"
 import { amountText, numberText } from "../../../domain/Amounts.ts"
 import type { Setting } from "../../config/Setting.ts"
 import { html, type Html, inlineCode, codeBlock } from "../../doors/Html.ts"
-import { docsPage, type SearchEntry, documentEntries } from "./DocsPage.ts"
+import { documentOf } from "../Assets.ts"
+import { docsPage } from "./DocsPage.ts"
 import { fillLimits, type Limits } from "../../../domain/Limits.ts"
 import type { ListedTool } from "../../mcp/Tool.ts"
 import { firstStep, toolExamples, wishes } from "../../mcp/ToolGuide.ts"
@@ -11,6 +12,7 @@ import { documentPages } from "./Documents.ts"
 import { problems } from "./ErrorsPage.ts"
 import { clientOf, curlOf } from "./Examples.ts"
 import {
+  anchorOf,
   boundsOf,
   failuresOf,
   type Field,
@@ -23,8 +25,6 @@ import {
   schemaOf,
   typeOf
 } from "./OpenApi.ts"
-
-const anchorOf = (group: string): string => group.toLowerCase().replaceAll(/[^a-z]+/g, "-")
 
 /** A setting's default as a person reads it, with code in backticks; empty where there is none. */
 export const defaultText = ({ fallback, measure, otherwise }: Setting<unknown>): string => {
@@ -68,17 +68,6 @@ ${settingGroups.map(
 )}`
   })
 
-/** What the search finds of the settings. */
-export const settingEntries = (): ReadonlyArray<SearchEntry> =>
-  settingGroups.flatMap(([group, settings]) =>
-    settings.map(({ meaning, name }) => ({
-      title: name,
-      note: `Setting: ${group}`,
-      path: `/docs/configuration#${name}`,
-      text: `${name} ${name.replaceAll("_", " ")} setting environment variable ${group} ${meaning}`.toLowerCase()
-    }))
-  )
-
 const hints = new Map(problems.map(({ code, hint }) => [code, hint]))
 
 const presence = ({ place, required }: Field): string => {
@@ -86,7 +75,6 @@ const presence = ({ place, required }: Field): string => {
   return `${place === "body" ? "" : `, ${place}`}, ${required ? "required" : "optional"}`
 }
 
-/** Parameters or members as a table. */
 const fieldTable = (caption: string, fields: ReadonlyArray<Field>) =>
   fields.length > 0 &&
   html`<table class="fields"><caption>${caption}</caption>
@@ -223,48 +211,49 @@ ${wishTable()}
 ${makeTools(limits).described.map(toolSection)}`
   })
 
-/** The names of what an operation takes, and what they mean. */
 const takenBy = ({ parameters, requestBody }: Operation): string => {
   const body = schemaOf(requestBody)
   const fields = [...parameters, ...(body === undefined ? [] : fieldsOf(body, "body"))]
   return fields.map(({ name, schema }) => `${name} ${resolve(schema).description ?? ""}`).join(" ")
 }
 
+/** What the search finds: a title, a note below it, an address, and the text that is searched. */
+const found = (title: string, note: string, path: string, text: string) => ({
+  title,
+  note,
+  path,
+  text: text.toLowerCase()
+})
+
 /** What the search looks through: every operation, tool, setting, document section and error. */
 export const searchIndex = (limits: Limits): string => {
-  const entries: ReadonlyArray<SearchEntry> = [
-    {
-      title: "Idempotency",
-      note: "Writes that may be sent twice",
-      path: "/docs#idempotency",
-      text: "idempotency key writes retry twice"
-    },
-    ...groups().flatMap(({ id, operations }) =>
-      operations.map((operation) => {
-        const { description = "", method, operationId, path, summary } = operation
-        const text = `${summary} ${method} ${path} ${operationId} ${description} ${takenBy(operation)}`
-        return {
-          title: summary,
-          note: `${method} ${path}`,
-          path: `/docs/${id}#${operationId}`,
-          text: fillLimits(text, limits).toLowerCase()
-        }
-      })
+  const operations = groups().flatMap(({ id, operations }) =>
+    operations.map((operation) => {
+      const { description = "", method, operationId, path, summary } = operation
+      const text = `${summary} ${method} ${path} ${operationId} ${description} ${takenBy(operation)}`
+      return found(summary, `${method} ${path}`, `/docs/${id}#${operationId}`, fillLimits(text, limits))
+    })
+  )
+  const settings = settingGroups.flatMap(([group, all]) =>
+    all.map(({ meaning, name }) => {
+      const text = `${name} ${name.replaceAll("_", " ")} setting environment variable ${group} ${meaning}`
+      return found(name, `Setting: ${group}`, `/docs/configuration#${name}`, text)
+    })
+  )
+  const documents = documentPages.flatMap(({ description, name, title: page }) => [
+    found(page, description, `/docs/${name}`, `${page} ${description}`),
+    ...documentOf(name).sections.map(({ id, text, title }) =>
+      found(title, page, `/docs/${name}#${id}`, `${title} ${page} ${text}`)
+    )
+  ])
+  return JSON.stringify([
+    found("Idempotency", "Writes that may be sent twice", "/docs#idempotency", "idempotency key writes retry twice"),
+    ...operations,
+    ...makeTools(limits).described.map(({ description, name, title }) =>
+      found(name, `MCP tool: ${title}`, `/docs/tools#${name}`, `${name} ${title} mcp tool ${description}`)
     ),
-    ...makeTools(limits).described.map(({ description, name, title }) => ({
-      title: name,
-      note: `MCP tool: ${title}`,
-      path: `/docs/tools#${name}`,
-      text: `${name} ${title} mcp tool ${description}`.toLowerCase()
-    })),
-    ...settingEntries(),
-    ...documentEntries(),
-    ...problems.map(({ code, hint, title }) => ({
-      title: code,
-      note: title,
-      path: `/docs/errors#${code}`,
-      text: `${code} ${title} ${hint}`.toLowerCase()
-    }))
-  ]
-  return JSON.stringify(entries)
+    ...settings,
+    ...documents,
+    ...problems.map(({ code, hint, title }) => found(code, title, `/docs/errors#${code}`, `${code} ${title} ${hint}`))
+  ])
 }

@@ -20,19 +20,7 @@ import { groupIds, groups } from "../docs/OpenApi.ts"
 import { errorPage, errorPageOrProblem } from "../ErrorPages.ts"
 import { privatePage, queryOf, seeOther } from "../PrivatePage.ts"
 
-export interface HomeContent {
-  readonly baseUrl: string
-  readonly limits: Limits
-  readonly localMode: boolean
-}
-
-/** What agents keep, each with a row as they store it. */
-const kinds: ReadonlyArray<{
-  readonly name: string
-  readonly why: string
-  readonly table: string
-  readonly row: string
-}> = [
+const kinds = [
   {
     name: "Preferences",
     why: "What a person likes, so that no agent asks twice.",
@@ -98,7 +86,7 @@ const limitsTable = (limits: Limits): Html => html`<table class="limits">
 </table>`
 
 /** The front page: what this is, a start with real requests, and what to expect. */
-export const homePage = ({ baseUrl, limits, localMode }: HomeContent): Html => {
+const homePage = ({ baseUrl, limits, localMode }: Settings["Service"]): Html => {
   const commandLine = clients(`${baseUrl}/mcp`).filter(({ id }) => ["claude-code", "codex", "gemini-cli"].includes(id))
   return page({
     title: "Agent Memory: tables your agents remember in",
@@ -212,7 +200,7 @@ export const SiteRoutes = Layer.effectDiscard(
     const routes = yield* Routes
     routes.showErrors(errorPage)
 
-    const home = yield* Effect.cached(Effect.sync(() => html(homePage({ baseUrl, limits, localMode }))))
+    const home = yield* Effect.cached(Effect.sync(() => html(homePage(settings))))
     yield* route({
       method: "GET",
       path: "/",
