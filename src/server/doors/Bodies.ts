@@ -35,14 +35,10 @@ export const tooLarge = (limit: number): RequestTooLarge =>
 const unreadBody = (failure: BodyFault | Busy, limit: number): Effect.Effect<never, BodyProblem> => {
   const close = (problem: BodyProblem) => Effect.andThen(closeConnection, Effect.fail(problem))
   if (failure._tag === "Busy") return close(busy(failure))
-  switch (failure.fault) {
-    case "too large":
-      return Effect.fail(tooLarge(limit))
-    case "late":
-      return close(new RequestTimeout({ detail: "The rest of the body did not arrive in time." }))
-    case "incomplete":
-      return Effect.fail(invalid("", "is incomplete"))
+  if (failure.fault === "late") {
+    return close(new RequestTimeout({ detail: "The rest of the body did not arrive in time." }))
   }
+  return Effect.fail(failure.fault === "too large" ? tooLarge(limit) : invalid("", "is incomplete"))
 }
 
 /** A compressed body is refused before it is read. */
@@ -156,13 +152,6 @@ export const readUpload = Effect.fnUntraced(function* (
   })
 })
 
-const notUtf8 = (charset: string) =>
-  new InvalidRequest({
-    detail: "The body must be in UTF-8.",
-    hint: "Send UTF-8 with Content-Type: application/json, without a charset.",
-    errors: [{ parameter: "content-type", message: `names the ${shorten(charset, 50)}, which is not UTF-8` }]
-  })
-
 /** Why a body's media type or charset is not accepted. A body without a type counts as JSON. */
 export const typeFault = (headers: Headers): UnsupportedMediaType | InvalidRequest | undefined => {
   const [type, ...parameters] = (headers["content-type"] ?? "application/json")
@@ -171,7 +160,12 @@ export const typeFault = (headers: Headers): UnsupportedMediaType | InvalidReque
     .map((part) => part.trim())
   if (type !== "application/json") return new UnsupportedMediaType({ detail: "The body must be JSON in UTF-8." })
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))
-  return charset === undefined || /^charset="?utf-?8"?$/.test(charset) ? undefined : notUtf8(charset)
+  if (charset === undefined || /^charset="?utf-?8"?$/.test(charset)) return undefined
+  return new InvalidRequest({
+    detail: "The body must be in UTF-8.",
+    hint: "Send UTF-8 with Content-Type: application/json, without a charset.",
+    errors: [{ parameter: "content-type", message: `names the ${shorten(charset, 50)}, which is not UTF-8` }]
+  })
 }
 
 /** The text of a body, or why it was not accepted. */

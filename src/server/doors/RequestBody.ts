@@ -20,10 +20,8 @@ import { renderProblem, type Problem } from "./RenderProblem.ts"
 /** Filters can be longer than rows if `LIMIT_ROW_BYTES` is low. */
 const smallRow = 65_536
 
-const illFormed = (query: string): boolean => {
-  if (!query.includes("%")) return false
-  return Result.isFailure(Result.try(() => decodeURIComponent(query.replaceAll("+", " "))))
-}
+const illFormed = (query: string): boolean =>
+  query.includes("%") && Result.isFailure(Result.try(() => decodeURIComponent(query)))
 
 const unknownParameters = (query: string): InvalidRequest => {
   const names = [...new Set(new URLSearchParams(query).keys())].slice(0, 20).map((name) => shorten(name, 100))

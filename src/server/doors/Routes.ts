@@ -120,6 +120,7 @@ export class Routes extends Context.Service<Routes>()("agent-memory/server/doors
       find,
       /** The methods that a URL's path allows, for `Allow`; empty without a route. */
       allowed,
+      /** Whether a URL's path is well-formed. */
       isRoutable: (url: string): boolean => pathOf(url) !== undefined,
       /** What a request is called in logs, metrics and traces. Contains nothing that its sender wrote. */
       nameOf: (method: string, url: string): RouteName => {
