@@ -5,14 +5,7 @@ import { findingsOf, type Finding } from "./doctor/Finding.ts"
 import { configuration, database, mail, rateLimits, unusable } from "./doctor/ResourceChecks.ts"
 import { access, documents, proxyScheme, publicUrl } from "./doctor/ServiceChecks.ts"
 import { switchFlag } from "./RemoteAccount.ts"
-import { hanging, Stopped, visible } from "./Formats.ts"
-
-/** A finding without control characters, because details quote other servers. */
-const shown = (finding: Finding): Finding => ({
-  ...finding,
-  detail: visible(finding.detail),
-  ...(finding.fix !== undefined && { fix: visible(finding.fix) })
-})
+import { hanging, Stopped } from "./Formats.ts"
 
 const checksOfService = ["proxy scheme", "well-known documents", "MCP sign-in", "MCP round trip", "API key"]
 
@@ -20,8 +13,8 @@ const checksOfService = ["proxy scheme", "well-known documents", "MCP sign-in", 
 const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effect.Effect<void>) {
   const findings: Array<Finding> = []
   const found = Effect.fnUntraced(function* (...some: ReadonlyArray<Finding>) {
-    findings.push(...some.map(shown))
-    yield* Effect.forEach(some.map(shown), report, { discard: true })
+    findings.push(...some)
+    yield* Effect.forEach(some, report, { discard: true })
   })
   const built = yield* Effect.result(Effect.scoped(Layer.build(Settings.layer)))
   if (Result.isFailure(built)) {

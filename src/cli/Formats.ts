@@ -1,5 +1,7 @@
 import { Data, Effect, Result } from "effect"
 import { uuidV7Unsafe } from "effect/crypto/SecureRandom"
+import { shapes } from "../client/ContractOperations.ts"
+import { plural } from "../domain/Amounts.ts"
 import { importable, readRowFile } from "../domain/files/RowFile.ts"
 import type { Turns } from "../domain/Turns.ts"
 import { JsonText } from "../domain/json/JsonText.ts"
@@ -65,15 +67,14 @@ export const wrapHelp = (text: string, columns: number): string =>
     .join("\n")
 
 /** A line on a terminal that is redrawn. Without a terminal, nothing is drawn. */
-export interface Progress {
+interface Progress {
   readonly update: (done: number, total?: number) => void
   readonly say: (text: string) => void
 }
 
 const interval = 100
-const megabyte = 1_048_576
 
-const inMegabytes = (bytes: number) => (bytes / megabyte).toFixed(1)
+const inMegabytes = (bytes: number) => (bytes / 1_048_576).toFixed(1)
 
 /** `Sending [#####-----]  52 %, 14.2 of 28.7 MB`, or as much of it as fits. */
 const progressLine = (label: string, columns: number, done: number, total?: number): string => {
@@ -145,13 +146,6 @@ export const formatOf = (file: string): Format =>
 /** The rows of each table in their order, as exact text. */
 export type Tables = ReadonlyMap<string, ReadonlyArray<JsonText>>
 
-const documentShape: EnvelopeShape = {
-  kind: "object",
-  members: new Map([
-    ["tables", { kind: "object", members: new Map(), rest: { kind: "array", items: { kind: "text" } } }]
-  ])
-}
-
 const lineShape: EnvelopeShape = { kind: "object", members: new Map([["row", { kind: "text" }]]) }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -161,7 +155,7 @@ const isRows = (value: unknown): value is ReadonlyArray<JsonText> => Array.isArr
 
 /** Reads an export; undefined if the text is not one. */
 export const readDocument = (text: string): Tables | undefined => {
-  const parsed = parseEnvelope(text, documentShape)
+  const parsed = parseEnvelope(text, shapes.withTables)
   if (!isRecord(parsed.value) || !isRecord(parsed.value["tables"])) return undefined
   const tables = Object.entries(parsed.value["tables"])
   const found = tables.flatMap(([name, rows]) => (isRows(rows) ? [[name, rows] as const] : []))
@@ -203,8 +197,6 @@ export const printLines = (tables: Tables): string =>
 /** `1 row` or `1234 rows`. */
 export const rowCount = (count: number): string => (count === 1 ? "1 row" : `${count} rows`)
 
-const plural = (count: number, noun: string) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
-
 /** `3 tables, 1,234 rows`. */
 export const amount = (tables: number, rows: number): string => `${plural(tables, "table")}, ${plural(rows, "row")}`
 
@@ -214,4 +206,4 @@ export const sizeText = (bytes: number): string =>
     ? plural(bytes, "byte")
     : bytes < 1_048_576
       ? `${(bytes / 1024).toFixed(1)} KB`
-      : `${(bytes / 1_048_576).toFixed(1)} MB`
+      : `${inMegabytes(bytes)} MB`

@@ -70,8 +70,7 @@ const targetOf = Effect.fnUntraced(function* (flags: Command.Command.Config.Infe
   if (url.protocol === "http:" && !isLoopbackHost(url.hostname)) {
     yield* Effect.logWarning(`The key is sent to ${url.origin} unencrypted. Use https.`)
   }
-  const target: Target = { url, key }
-  return target
+  return { url, key }
 })
 
 /** A command on an account over REST. It has `flags` beside those of the account. */
@@ -111,20 +110,18 @@ const counted = (bytes: Uint8Array, onSent: (bytes: number) => void) => {
   )
 }
 
+/** The request, with a body that reports how much of it was sent. */
+const reporting = (init: RequestInit, onSent: (bytes: number) => void): RequestInit => {
+  const bytes = new TextEncoder().encode(init.body as string)
+  const headers = { ...(init.headers as Record<string, string>), "content-length": String(bytes.length) }
+  return { ...init, headers, body: counted(bytes, onSent), duplex: "half" }
+}
+
 /** The global `fetch`, which also reports sent bytes and that the service is busy. */
 const reportingFetch = (onSent: ((bytes: number) => void) | undefined, onBusy: (text: string) => void): Fetch => {
   let tries = 0
   return async (url, init) => {
-    const bytes = onSent === undefined ? undefined : new TextEncoder().encode(init.body as string)
-    const streamed =
-      bytes === undefined || onSent === undefined
-        ? {}
-        : {
-            body: counted(bytes, onSent),
-            duplex: "half" as const,
-            headers: { ...(init.headers as Record<string, string>), "content-length": String(bytes.length) }
-          }
-    const response = await fetch(url, { ...init, ...streamed })
+    const response = await fetch(url, onSent === undefined ? init : reporting(init, onSent))
     const wait = response.headers.get("retry-after") ?? "1"
     if (response.status === 429 || response.status === 503) {
       if (tries++ < maxRetries) onBusy(`The service is busy (${response.status}); trying again in ${wait} s.`)
@@ -138,21 +135,14 @@ export const send = Effect.fnUntraced(function* <A>(
   { key, url }: Target,
   operation: OperationName,
   sent: Sent,
-  {
-    onSent,
-    read
-  }: {
-    readonly onSent?: (bytes: number) => void
-    readonly read?: (response: Response) => Promise<A>
-  } = {}
+  watch: { readonly onSent?: (bytes: number) => void; readonly read?: (response: Response) => Promise<A> } = {}
 ) {
   const context = yield* Effect.context<never>()
-  const onBusy = (text: string) => Effect.runForkWith(context)(Effect.logInfo(text))
-  const fetch = reportingFetch(onSent, onBusy)
+  const fetch = reportingFetch(watch.onSent, (text) => Effect.runForkWith(context)(Effect.logInfo(text)))
   return yield* Effect.tryPromise({
     try: (signal) => {
       const options = { baseUrl: url.href, maxRetries, timeout: Number.POSITIVE_INFINITY, fetch }
-      return makeSend(connectionOf(options, Redacted.value(key)))<A>(operation, sent, { signal }, read)
+      return makeSend(connectionOf(options, Redacted.value(key)))<A>(operation, sent, { signal }, watch.read)
     },
     catch: stoppedBy(url)
   })

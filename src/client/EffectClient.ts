@@ -39,10 +39,6 @@ const runEffects = <A, E = never>(
   return proceed(() => steps.next())
 }
 
-/** Whether a request does no harm twice: it reads, or has an idempotency key. */
-const isRepeatable = ({ headers, method }: HttpClientRequest.HttpClientRequest): boolean =>
-  method === "GET" || method === "DELETE" || headers["idempotency-key"] !== undefined
-
 type Failure = HttpClientError.HttpClientError | HttpClientResponse.HttpClientResponse
 
 const isError = (failure: Failure): failure is HttpClientError.HttpClientError =>
@@ -78,7 +74,7 @@ const retryRequests = ({ maxRetries, timeout }: { readonly timeout: Duration.Dur
       )
       const tries = retrying<HttpClientResponse.HttpClientResponse>({
         maxRetries,
-        isRepeatable: isRepeatable(request),
+        isRepeatable: ["GET", "DELETE"].includes(request.method) || request.headers["idempotency-key"] !== undefined,
         tryOnce: () => tryOnce,
         judge: (failure) => verdictOn(failure as Failure),
         sleep: (milliseconds) => Effect.sleep(milliseconds)

@@ -9,10 +9,16 @@ export interface IdempotencyOptions {
   readonly idempotencyKey?: string | undefined
 }
 
-interface DryRun {
+interface DeleteOptions extends IdempotencyOptions, Rows.Guarded, Rows.Search {
   /** Gives what would be deleted, and changes nothing. */
   readonly dryRun?: boolean | undefined
 }
+
+/** What an operation on rows gives; fails also for a row that the table's schema refuses. */
+type RowEffect<A, Name extends keyof Groups["rows"]["endpoints"]> = Effect.Effect<
+  A,
+  FailureOf<"rows", Name> | InvalidRow
+>
 
 /**
  * One table. Rows are written and read as its schema has them (`Row`); filters, sorts, keys and patches speak of what is
@@ -20,13 +26,10 @@ interface DryRun {
  */
 export interface TableService<Row, Encoded = Row> {
   readonly name: string
-  readonly add: (
-    row: Row,
-    options?: IdempotencyOptions
-  ) => Effect.Effect<Rows.Stored<Row>, FailureOf<"rows", "add"> | InvalidRow>
+  readonly add: (row: Row, options?: IdempotencyOptions) => RowEffect<Rows.Stored<Row>, "add">
   readonly query: <const Names extends Rows.Fields<Encoded> | undefined = undefined>(
     query?: Rows.Query<Encoded, Names>
-  ) => Effect.Effect<Rows.QueryAnswer<Rows.Found<Encoded, Row, Names>>, FailureOf<"rows", "query"> | InvalidRow>
+  ) => RowEffect<Rows.QueryAnswer<Rows.Found<Encoded, Row, Names>>, "query">
   readonly count: (
     filter?: Rows.Filter<Encoded>,
     options?: Rows.Search
@@ -35,27 +38,27 @@ export interface TableService<Row, Encoded = Row> {
   readonly upsert: (
     upsert: Rows.Upsert<Encoded, Row>,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Rows.UpsertAnswer<Rows.Stored<Row>>, FailureOf<"rows", "upsert"> | InvalidRow>
+  ) => RowEffect<Rows.UpsertAnswer<Rows.Stored<Row>>, "upsert">
   readonly updateRow: (
     update: Rows.UpdateRow<Encoded>,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Rows.Stored<Row>, FailureOf<"rows", "updateRow"> | InvalidRow>
+  ) => RowEffect<Rows.Stored<Row>, "updateRow">
   readonly updateWhere: (
     update: Rows.UpdateWhere<Encoded>,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Rows.UpdateWhereAnswer<Rows.Stored<Row>>, FailureOf<"rows", "updateWhere"> | InvalidRow>
+  ) => RowEffect<Rows.UpdateWhereAnswer<Rows.Stored<Row>>, "updateWhere">
   readonly delete: (
     rows: Rows.Filter<Encoded> | "all",
-    options?: IdempotencyOptions & Rows.Guarded & Rows.Search & DryRun
+    options?: DeleteOptions
   ) => Effect.Effect<number, FailureOf<"rows", "delete">>
   readonly forget: (
     rows: Rows.Filter<Encoded> | "all",
-    options?: IdempotencyOptions & Rows.Guarded & Rows.Search & DryRun
+    options?: DeleteOptions
   ) => Effect.Effect<Forgotten, FailureOf<"rows", "delete">>
   readonly batch: <const Operations extends ReadonlyArray<Rows.BatchOperation<unknown>>>(
     build: (batch: Rows.Batch<Encoded, Row, Row>) => Operations,
     options?: IdempotencyOptions
-  ) => Effect.Effect<Rows.BatchResults<Operations>, FailureOf<"rows", "batch"> | InvalidRow>
+  ) => RowEffect<Rows.BatchResults<Operations>, "batch">
   readonly versions: (id: string) => Effect.Effect<ReadonlyArray<Version>, FailureOf<"versions", "list">>
   readonly deleted: (query?: DeletedQuery) => Effect.Effect<DeletedPage, FailureOf<"versions", "deleted">>
   readonly restore: (

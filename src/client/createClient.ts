@@ -11,7 +11,7 @@ import {
   type ConnectionOptions
 } from "./Options.ts"
 import { step } from "./Retries.ts"
-import { makeSend, runSteps, type Send } from "./Send.ts"
+import { makeSend, runSteps } from "./Send.ts"
 import type { AnyRow, StandardSchema, Stored } from "./RowTypes.ts"
 
 export { RawNumber } from "../domain/json/JsonText.ts"
@@ -41,7 +41,7 @@ export type * from "./AccountTypes.ts"
  */
 export const createClient = (options: ClientOptions): AgentMemory => {
   const send = makeSend(connectionOf(options, checkApiKey(options.apiKey)))
-  const call = callBy(send)
+  const call: Call = (...sent) => step(send(...sent))
   const readRow = rowReader(options.numbers)
   return {
     ...(inPromises(accountCalls(call, readRow)) as AgentMemory),
@@ -92,11 +92,6 @@ export const createSignIn = ({ localSecret, ...options }: SignInOptions = {}): S
 }
 
 const inPromises = (methods: object): object => runBy((steps) => runSteps(steps()), methods)
-
-const callBy =
-  (send: Send): Call =>
-  (...call) =>
-    step(send(...call))
 
 const codecOf = (table: string, schema: StandardSchema | undefined): RowCodec => ({
   *write(row) {

@@ -19,46 +19,39 @@ import { transact } from "../server/sql/SqlFailure.ts"
 import { TelemetryLayer } from "../server/telemetry/Telemetry.ts"
 import { resetDatabase, throwAwayFolder } from "./TestDatabase.ts"
 
-interface Sleeper {
-  readonly due: number
-  readonly wake: () => void
-  timer: NodeJS.Timeout | undefined
-}
-
 const longestTimer = 2_147_483_647
 
 /** Real time that can be moved forward, which wakes all sleepers whose time has passed then. */
 export const makeMovableClock = () => {
   const real = Clock.Clock.defaultValue()
   let offset = 0
-  const sleepers = new Set<Sleeper>()
+  /** Each wakes its sleeper if it is time, or waits on. */
+  const sleepers = new Set<() => void>()
 
   const now = () => real.currentTimeMillisUnsafe() + offset
   const offsetNanos = () => BigInt(Math.round(offset * 1_000_000))
 
-  const look = (sleeper: Sleeper): void => {
-    clearTimeout(sleeper.timer)
-    const left = sleeper.due - now()
-    if (left <= 0) sleeper.wake()
-    else sleeper.timer = setTimeout(look, Math.min(left, longestTimer), sleeper)
-  }
-
   const sleep = (duration: Duration.Duration) =>
     Effect.callback<void>((resume) => {
-      const sleeper: Sleeper = {
-        due: now() + Duration.toMillis(duration),
-        wake: () => {
-          sleepers.delete(sleeper)
-          resume(Effect.void)
-        },
-        timer: undefined
+      const due = now() + Duration.toMillis(duration)
+      let timer: NodeJS.Timeout | undefined
+      const forget = () => {
+        clearTimeout(timer)
+        sleepers.delete(look)
       }
-      sleepers.add(sleeper)
-      look(sleeper)
-      return Effect.sync(() => {
-        clearTimeout(sleeper.timer)
-        sleepers.delete(sleeper)
-      })
+      const look = () => {
+        clearTimeout(timer)
+        const left = due - now()
+        if (left > 0) {
+          timer = setTimeout(look, Math.min(left, longestTimer))
+          return
+        }
+        forget()
+        resume(Effect.void)
+      }
+      sleepers.add(look)
+      look()
+      return Effect.sync(forget)
     })
 
   const clock: Clock.Clock = {
@@ -74,7 +67,7 @@ export const makeMovableClock = () => {
   /** Sets how many milliseconds the clock is ahead of real time. */
   const setOffset = (milliseconds: number): void => {
     offset = milliseconds
-    sleepers.forEach(look)
+    sleepers.forEach((look) => look())
   }
 
   return { clock, setOffset, offset: () => offset }
@@ -199,9 +192,7 @@ const mailOf = ({ subject, text, to }: Mail): TestMail => ({
 
 const problem = (error: { readonly message: string }) => new TestServerProblem({ message: error.message })
 
-type MovableClock = ReturnType<typeof makeMovableClock>
-
-const serverOver = (time: MovableClock) =>
+const serverOver = (time: ReturnType<typeof makeMovableClock>) =>
   Layer.effect(
     TestServer,
     Effect.gen(function* () {

@@ -1,4 +1,5 @@
 import { Data, Effect } from "effect"
+import { visible } from "../Formats.ts"
 
 /** The result of a check. `fix` says what to do if it is not `ok`. A check is `skipped` if another one has to pass first. */
 export interface Finding {
@@ -8,10 +9,14 @@ export interface Finding {
   readonly fix?: string
 }
 
-/** The findings that a check can have. */
+/** The findings that a check can have, without control characters, because details quote other servers. */
 export const findingsOf = (check: string) => {
-  const finding = (status: Finding["status"], detail: string, fix?: string): Finding =>
-    fix === undefined ? { check, status, detail } : { check, status, detail, fix }
+  const finding = (status: Finding["status"], detail: string, fix?: string): Finding => ({
+    check,
+    status,
+    detail: visible(detail),
+    ...(fix !== undefined && { fix: visible(fix) })
+  })
   return {
     ok: (detail: string) => finding("ok", detail),
     skipped: (detail: string) => finding("skipped", detail),

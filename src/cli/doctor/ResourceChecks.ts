@@ -27,32 +27,31 @@ export const unusable = ({ issues }: ConfigProblem): ReadonlyArray<Finding> =>
 /** Combinations of settings that are rarely intended. */
 export const configuration = (settings: Settings["Service"]): ReadonlyArray<Finding> => {
   const { baseUrl, host, isBaseUrlAssumed, loopback, port, trustedProxies } = settings
-  const findings: Array<Finding> = []
-  if (isBaseUrlAssumed && !isLoopbackHost(host)) {
-    findings.push(
-      ofSettings.warning(
-        `HOST is ${host}, so other machines can reach the service, but its URLs start with ${baseUrl}`,
-        "Set BASE_URL to the service's public URL, or HOST to 127.0.0.1."
-      )
-    )
-  }
-  if (!loopback && baseUrl.startsWith("http:")) {
-    findings.push(
-      ofSettings.warning(
-        `BASE_URL is ${baseUrl}, so keys and codes are sent unencrypted`,
-        "Put a proxy with TLS in front, and set BASE_URL to the https URL."
-      )
-    )
-  }
-  if (!loopback && isLoopbackHost(host) && trustedProxies.length === 0) {
-    findings.push(
-      ofSettings.warning(
-        "TRUSTED_PROXIES is not set, so all clients behind the proxy of BASE_URL count as one",
-        "Set TRUSTED_PROXIES to the proxy's address, for example 127.0.0.1."
-      )
-    )
-  }
-  return findings.length > 0 ? findings : [ofSettings.ok(`BASE_URL is ${baseUrl}, listening on ${host} port ${port}`)]
+  const doubts = [
+    {
+      holds: isBaseUrlAssumed && !isLoopbackHost(host),
+      detail: `HOST is ${host}, so other machines can reach the service, but its URLs start with ${baseUrl}`,
+      fix: "Set BASE_URL to the service's public URL, or HOST to 127.0.0.1."
+    },
+    {
+      holds: !loopback && baseUrl.startsWith("http:"),
+      detail: `BASE_URL is ${baseUrl}, so keys and codes are sent unencrypted`,
+      fix: "Put a proxy with TLS in front, and set BASE_URL to the https URL."
+    },
+    {
+      holds: !loopback && isLoopbackHost(host) && trustedProxies.length === 0,
+      detail: "TRUSTED_PROXIES is not set, so all clients behind the proxy of BASE_URL count as one",
+      fix: "Set TRUSTED_PROXIES to the proxy's address, for example 127.0.0.1."
+    }
+  ].filter(({ holds }) => holds)
+  if (doubts.length > 0) return doubts.map(({ detail, fix }) => ofSettings.warning(detail, fix))
+  return [ofSettings.ok(`BASE_URL is ${baseUrl}, listening on ${host} port ${port}`)]
+}
+
+/** The message's first sentence is what failed, the others say what to do. */
+const failure = (check: typeof ofSettings, { message }: { readonly message: string }, otherwise = ""): Finding => {
+  const [what = message, ...fix] = message.split(/(?<=\.)\s+|\n/)
+  return check.failed(what, fix.join(" ") || otherwise)
 }
 
 const ofDatabase = findingsOf("database")
@@ -113,10 +112,7 @@ export const database = Effect.fnUntraced(
   },
   Effect.scoped,
   Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
-  Effect.catch(({ message }) => {
-    const [what = message, ...fix] = message.split(/(?<=\.)\s+|\n/)
-    return Effect.succeed(ofDatabase.failed(what, fix.join(" ") || "Check DATABASE_URL and the database's log."))
-  })
+  Effect.catch((problem) => Effect.succeed(failure(ofDatabase, problem, "Check DATABASE_URL and the database's log.")))
 )
 
 const ofRateLimits = findingsOf("rate limits")
@@ -180,10 +176,7 @@ const local = (dataDir: string): Effect.Effect<Finding> =>
         "printed to the service's terminal, because it only serves this machine, and shown to anyone with the secret in " +
           localSecretFile(dataDir)
       ),
-    onFailure: ({ message }) => {
-      const [what = message, ...fix] = message.split(/(?<=\.)\s+/)
-      return ofMail.failed(what, fix.join(" "))
-    }
+    onFailure: (problem) => failure(ofMail, problem)
   })
 
 /** Whether the mail server accepts this service. Sends no mail. In local mode, whether the local secret can be used. */
