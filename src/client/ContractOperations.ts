@@ -1,4 +1,3 @@
-import type { Api } from "../api/Api.ts"
 import type { EnvelopeShape } from "../domain/json/ParseEnvelope.ts"
 import { refusal } from "./AgentMemoryError.ts"
 import type { WriteOptions } from "./Options.ts"
@@ -50,7 +49,7 @@ const removeRows = operation("DELETE", "keyed")
 const { plain, withParts } = shapes
 const link = [plain, "viewer_url", "download_url", "editable", "expires_at"] as const
 
-/** The operations by group and name. */
+/** The operations of the contract by group and name. */
 export const operations = {
   "auth.magicLink": make("/auth/magic-link", plain, "ok", "expires_at"),
   "auth.verify": make("/auth/verify", plain, "api_key", "account_id"),
@@ -81,7 +80,7 @@ export const operations = {
   "connections.list": read("/v1/_connections", plain, "connections"),
   "connections.revoke": remove("/v1/_connections/:id", plain, "revoked"),
   "account.delete": remove("/v1/_account", plain, "deleted")
-} satisfies Contract
+}
 
 export type OperationName = keyof typeof operations
 
@@ -107,52 +106,4 @@ export const headersOf = (
   if (/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return { ...headers, "idempotency-key": idempotencyKey }
   // A header cannot hold some of these, and the failure would look like one of the network.
   throw refusal("idempotencyKey", "must be 1 to 255 printable ASCII characters", { parameter: "idempotency-key" })
-}
-
-type Groups = (typeof Api)["groups"]
-
-type TypeOf<Schema> = Schema extends { readonly Type: infer Type } ? Type : never
-
-/** One operation of the contract, with the types of its request and its answer. */
-type OperationOf<GroupName extends string, Endpoint> = Endpoint extends {
-  readonly identifier: infer Name extends string
-  readonly method: infer Method
-  readonly path: infer Path
-  readonly "~Headers": infer Headers
-  readonly "~Query": infer Query
-  readonly "~Payload": infer Payload
-  readonly "~Success": { readonly Type: infer Answer }
-}
-  ? {
-      readonly name: `${GroupName}.${Name}`
-      readonly method: Method
-      readonly path: Path
-      readonly takesKey: [Headers] extends [never] ? false : true
-      readonly query: TypeOf<Query>
-      readonly body: TypeOf<Payload>
-      readonly answer: Answer
-    }
-  : never
-
-/** Every operation of the contract, read off its types alone, so that nothing of it is loaded at run time. */
-export type ContractOperation = {
-  [Group in keyof Groups]: {
-    [Name in keyof Groups[Group]["endpoints"]]: OperationOf<Group & string, Groups[Group]["endpoints"][Name]>
-  }[keyof Groups[Group]["endpoints"]]
-}[keyof Groups]
-
-// An operation with such a header takes an idempotency key, or says that it refuses one.
-type RepeatOf<Operation extends ContractOperation> = Operation["takesKey"] extends true
-  ? "keyed" | "unknown"
-  : Operation["method"] extends "GET" | "DELETE"
-    ? "safe"
-    : "unknown"
-
-/** What the table of operations has to be. */
-type Contract = {
-  readonly [Operation in ContractOperation as Operation["name"]]: {
-    readonly method: Operation["method"]
-    readonly path: Operation["path"]
-    readonly repeat: RepeatOf<Operation>
-  }
 }

@@ -40,9 +40,60 @@ import type {
   Verified,
   Version
 } from "../../src/client/createClient.ts"
-import { operations, type ContractOperation } from "../../src/client/ContractOperations.ts"
+import { operations } from "../../src/client/ContractOperations.ts"
 import type { JsonText } from "../../src/domain/json/JsonText.ts"
 import type * as Problems from "../../src/domain/Problem.ts"
+
+type Groups = (typeof Api)["groups"]
+
+type TypeOf<Schema> = Schema extends { readonly Type: infer Type } ? Type : never
+
+/** One operation of the contract, with the types of its request and its answer. */
+type Described<GroupName extends string, Endpoint> = Endpoint extends {
+  readonly identifier: infer Name extends string
+  readonly method: infer Method
+  readonly path: infer Path
+  readonly "~Headers": infer Headers
+  readonly "~Query": infer Query
+  readonly "~Payload": infer Payload
+  readonly "~Success": { readonly Type: infer Answer }
+}
+  ? {
+      readonly name: `${GroupName}.${Name}`
+      readonly method: Method
+      readonly path: Path
+      readonly takesKey: [Headers] extends [never] ? false : true
+      readonly query: TypeOf<Query>
+      readonly body: TypeOf<Payload>
+      readonly answer: Answer
+    }
+  : never
+
+/** Every operation of the contract. */
+type ContractOperation = {
+  [Group in keyof Groups]: {
+    [Name in keyof Groups[Group]["endpoints"]]: Described<Group & string, Groups[Group]["endpoints"][Name]>
+  }[keyof Groups[Group]["endpoints"]]
+}[keyof Groups]
+
+// An operation with such a header takes an idempotency key, or says that it refuses one.
+type RepeatOf<Operation extends ContractOperation> = Operation["takesKey"] extends true
+  ? "keyed" | "unknown"
+  : Operation["method"] extends "GET" | "DELETE"
+    ? "safe"
+    : "unknown"
+
+/** What the table of operations has to be. */
+type Contract = {
+  readonly [Operation in ContractOperation as Operation["name"]]: {
+    readonly method: Operation["method"]
+    readonly path: Operation["path"]
+    readonly repeat: RepeatOf<Operation>
+  }
+}
+
+/** Fails the type check where the client's table of operations is not the contract's. */
+export const tabled: Contract = operations
 
 type Row = Stored<AnyRow>
 
