@@ -74,7 +74,6 @@ import * as Metrics from "./server/telemetry/Metrics.ts"
 import { TelemetryLayer } from "./server/telemetry/Telemetry.ts"
 import { Versions } from "./server/versions/Versions.ts"
 
-/** OAuth for MCP clients. */
 const OAuthLayer = Layer.mergeAll(Grants.layer, Codes.layer, ClientTokens.layer).pipe(Layer.provideMerge(Clients.layer))
 
 /** The engine that executes writes. */
@@ -158,7 +157,6 @@ export const HttpLayer = HttpRouter.serve(RoutesLayer, {
   routerConfig
 }).pipe(Layer.provide(Layer.provide(SpanNames, Routes.layer)))
 
-/** The background work. */
 const MaintenanceLayer = Maintenance.layer.pipe(
   Layer.provide([Sweeper.layer, Recount.layer]),
   Layer.provide(RetentionRepo.layer)

@@ -36,16 +36,13 @@ const root = Command.make("agent-memory").pipe(
   ])
 )
 
-/** Whether the failure is the help of a command that only has subcommands. */
-const isHelp = (error: unknown): boolean =>
-  CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
-
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit)) return 0
   if (Cause.hasInterruptsOnly(exit.cause)) return 130
-  const failure = exit.cause.reasons.find(Cause.isFailReason)
-  if (!CliError.isCliError(failure?.error)) return 1
-  return isHelp(failure.error) ? 0 : 2
+  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+  if (!CliError.isCliError(error)) return 1
+  // The help of a command that only has subcommands is no failure.
+  return error._tag === "ShowHelp" && error.errors.length === 0 ? 0 : 2
 }
 
 /** Prints the failures that the parser has not printed. */
@@ -61,18 +58,17 @@ const plain = CliOutput.defaultFormatter({ colors: false })
 /** Without a terminal, lines are not wrapped. */
 const columns = (): number => (process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
 
-const helpFor = (path: ReadonlyArray<string>) => `See ${path.join(" ")} --help.`
-
 const PlatformLayer = Layer.mergeAll(
   NodeServices.layer,
   CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] }),
   // Standard output only has a command's result; everything else goes to standard error.
   CliOutput.layer({ ...plain, formatHelpDoc: (doc) => wrapHelp(plain.formatHelpDoc(doc), columns()) }),
   CliOutput.layerPresenter({
-    present: (event) =>
-      event._tag === "InvalidInvocation"
-        ? Console.error(visible([...event.errors.map(({ message }) => message), helpFor(event.commandPath)].join("\n")))
-        : CliOutput.defaultPresenter.present(event)
+    present: (event) => {
+      if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
+      const faults = event.errors.map(({ message }) => message)
+      return Console.error(visible([...faults, `See ${event.commandPath.join(" ")} --help.`].join("\n")))
+    }
   }),
   Logger.layer([Logger.withConsoleError(Logger.make(({ message }) => visible([message].flat().join(" "))))])
 )

@@ -46,31 +46,35 @@ export const migrateCommand = Command.make("migrate", {}, () => withDatabase(mig
 
 const ServicesLayer = Layer.mergeAll(Accounts.layer, Keys.layer).pipe(Layer.provide(DatabasePulse.layer))
 
-const create = Effect.fnUntraced(function* ({ email, name }: { readonly email: Email; readonly name: string }) {
-  const sql = yield* SqlClient.SqlClient
+const create = Effect.fnUntraced(function* (email: Email, name: string) {
   const accounts = yield* Accounts
   const keys = yield* Keys
-  const made = yield* Effect.gen(function* () {
-    return yield* keys.create(wholeAccount(yield* accounts.findOrCreate(email)), name)
-  }).pipe(transact(sql))
-  yield* Console.error(`A key named ${JSON.stringify(made.name)} for account ${made.account_id}. It is only shown now:`)
-  yield* Console.log(made.api_key)
+  return yield* keys.create(wholeAccount(yield* accounts.findOrCreate(email)), name)
 })
 
-const keyFlags = {
-  email: Flag.String("email").pipe(
-    Flag.withSchema(MagicLinkRequest.fields.email),
-    Flag.withDescription("The email address of the account, which is created if there is none")
-  ),
-  name: Flag.String("name").pipe(
-    Flag.withSchema(CreateKeyRequest.fields.name),
-    Flag.withDescription("What the key is for, 1 to 80 characters"),
-    Flag.withDefault("command line")
-  )
-}
-
-const createCommand = Command.make("create", keyFlags, (flags) =>
-  withDatabase(Effect.provide(create(flags), ServicesLayer)).pipe(
+const createCommand = Command.make(
+  "create",
+  {
+    email: Flag.String("email").pipe(
+      Flag.withSchema(MagicLinkRequest.fields.email),
+      Flag.withDescription("The email address of the account, which is created if there is none")
+    ),
+    name: Flag.String("name").pipe(
+      Flag.withSchema(CreateKeyRequest.fields.name),
+      Flag.withDescription("What the key is for, 1 to 80 characters"),
+      Flag.withDefault("command line")
+    )
+  },
+  Effect.fnUntraced(
+    function* ({ email, name }) {
+      const made = yield* create(email, name).pipe(transact(yield* SqlClient.SqlClient))
+      yield* Console.error(
+        `A key named ${JSON.stringify(made.name)} for account ${made.account_id}. It is only shown now:`
+      )
+      yield* Console.log(made.api_key)
+    },
+    Effect.provide(ServicesLayer),
+    withDatabase,
     Effect.mapError(({ message }) => new Stopped({ message: `No key was created. ${message}` }))
   )
 ).pipe(

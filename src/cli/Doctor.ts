@@ -9,7 +9,6 @@ import { hanging, Stopped } from "./Formats.ts"
 
 const checksOfService = ["proxy scheme", "well-known documents", "MCP sign-in", "MCP round trip", "API key"]
 
-/** Runs all checks, and reports each when it is done. */
 const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effect.Effect<void>) {
   const findings: Array<Finding> = []
   const found = Effect.fnUntraced(function* (...some: ReadonlyArray<Finding>) {

@@ -45,7 +45,6 @@ export const hanging = (text: string, columns: number, indent: number): Readonly
   return [...lines, line]
 }
 
-/** Wraps a line of help, with the description beside the name, or below it if both do not fit. */
 const wrapLine = (line: string, columns: number): ReadonlyArray<string> => {
   if (line.length <= columns) return [line]
   const [, head = "", rest = ""] = /^( +\S.*?\s{2,})?(.*)$/.exec(line) ?? []
@@ -115,10 +114,9 @@ export const withProgress = <A, E, R>(
 
 /** Nobody waits for a turn at a terminal. */
 const ended = <A>(work: Turns<A>): A => {
-  while (true) {
-    const step = work.next()
-    if (step.done === true) return step.value
-  }
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
 }
 
 /** Reads rows that are no export, all for one table: a JSON array of objects, an object a line, or CSV. `now` is their time. */
@@ -151,15 +149,15 @@ const lineShape: EnvelopeShape = { kind: "object", members: new Map([["row", { k
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const isRows = (value: unknown): value is ReadonlyArray<JsonText> => Array.isArray(value) && value.every(JsonText.is)
+const isTable = (entry: readonly [string, unknown]): entry is [string, ReadonlyArray<JsonText>] =>
+  Array.isArray(entry[1]) && entry[1].every(JsonText.is)
 
 /** Reads an export; undefined if the text is not one. */
 export const readDocument = (text: string): Tables | undefined => {
   const parsed = parseEnvelope(text, shapes.withTables)
   if (!isRecord(parsed.value) || !isRecord(parsed.value["tables"])) return undefined
   const tables = Object.entries(parsed.value["tables"])
-  const found = tables.flatMap(([name, rows]) => (isRows(rows) ? [[name, rows] as const] : []))
-  return found.length === tables.length ? new Map(found) : undefined
+  return tables.every(isTable) ? new Map(tables) : undefined
 }
 
 const badLine = (number: number, why: string) => new Stopped({ message: `Line ${number} cannot be imported: ${why}` })

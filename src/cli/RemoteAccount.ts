@@ -94,7 +94,6 @@ const maxRetries = 4
 
 const pieceBytes = 65_536
 
-/** A body that reports how many of its bytes were read so far. */
 const counted = (bytes: Uint8Array, onSent: (bytes: number) => void) => {
   let at = 0
   return new ReadableStream<Uint8Array>(
@@ -148,7 +147,6 @@ export const send = Effect.fnUntraced(function* <A>(
   })
 })
 
-/** The message for a failure: what is wrong, where in the request, the hint, and the request's id for the service's log. */
 const stoppedBy =
   ({ origin }: URL) =>
   (error: unknown): Stopped => {

@@ -114,7 +114,6 @@ const bodyOf = (
   return format === "json" ? Result.succeed(text) : Result.map(readLines(text), printDocument)
 }
 
-/** Reads the body of an import from a file or, with -, from standard input. */
 const readInput = (file: string, format: Format, table: string | undefined) =>
   Effect.gen(function* () {
     const bytes = yield* Effect.tryPromise({
@@ -179,7 +178,6 @@ export const importCommand = accountCommand("import", {
   })
 })
 
-/** Reads a response's bytes. `onReceived` gets the number of bytes so far. */
 const readBytes = async (response: Response, onReceived: (bytes: number) => void): Promise<Buffer> => {
   const chunks: Array<Uint8Array> = []
   let bytes = 0

@@ -38,13 +38,10 @@ export const runBy = (run: (steps: () => Steps<unknown>) => unknown, methods: ob
       if (typeof member !== "function") return [name, member]
       const method = member as (...args: ReadonlyArray<unknown>) => Steps<unknown>
       // What a method refuses at once is thrown in its first step, too.
-      return [
-        name,
-        (...args: ReadonlyArray<unknown>) =>
-          run(function* () {
-            return yield* method(...args)
-          })
-      ]
+      const begin = function* (...args: ReadonlyArray<unknown>) {
+        return yield* method(...args)
+      }
+      return [name, (...args: ReadonlyArray<unknown>) => run(() => begin(...args))]
     })
   )
 
@@ -278,7 +275,6 @@ const checkedOperations = (operations: ReadonlyArray<BatchOperation<unknown>>): 
   })
 }
 
-/** One member of a response. */
 function* memberOf<A>(response: Steps<unknown>, name: string): Steps<A> {
   return ((yield* response) as Readonly<Record<string, A>>)[name]!
 }

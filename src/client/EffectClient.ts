@@ -203,7 +203,6 @@ const makeDerivedClient = (options: Options) =>
     return HttpApiClient.make(Api, { baseUrl, transformClient: retryRequests({ maxRetries, timeout }) })
   })
 
-/** Sends the account's key with each request. */
 const authenticationLayer = ({ apiKey }: Options) =>
   HttpApiMiddleware.layerClient(
     Authentication,

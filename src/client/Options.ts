@@ -62,7 +62,6 @@ export interface ImportOptions extends WriteOptions {
 /** As much of `fetch` as is used. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** How long a try may take, in milliseconds, and how many there are after the first. */
 interface Tries {
   readonly timeout: number
   readonly maxRetries: number

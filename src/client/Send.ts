@@ -60,7 +60,13 @@ export const makeSend =
         if (!response.ok) throw failureOf(response, await response.text(), baseUrl)
         return await read(response)
       } catch (error) {
-        throw error instanceof AgentMemoryError ? error : lostConnection(error, baseUrl)
+        if (error instanceof AgentMemoryError) throw error
+        throw new AgentMemoryError({
+          code: "network_error",
+          detail: `No answer came from ${baseUrl}: ${reasonOf(error)}.`,
+          hint: "Check that Agent Memory runs there, or correct baseUrl.",
+          cause: error
+        })
       }
     }
     const expired = () =>
@@ -72,7 +78,7 @@ export const makeSend =
       retrying<A>({
         maxRetries,
         isRepeatable: repeat !== "unknown",
-        tryOnce: () => abortable(once, { signal, milliseconds, expired }),
+        tryOnce: () => abortable(once, signal, milliseconds, expired),
         judge: (error) => (signal?.aborted === true ? { outcome: "final" } : verdictOn(error)),
         sleep: (milliseconds) => pause(milliseconds, signal)
       })
@@ -116,7 +122,6 @@ const readBody = async <A>(operation: OperationName, response: Response): Promis
   })
 }
 
-/** The error for a response other than a success. */
 const failureOf = (response: Response, body: string, baseUrl: string): AgentMemoryError => {
   const { headers, status } = response
   const retryAfter = retryAfterOf(headers.get("retry-after"))
@@ -142,14 +147,6 @@ const failureOf = (response: Response, body: string, baseUrl: string): AgentMemo
   })
 }
 
-const lostConnection = (cause: unknown, baseUrl: string): AgentMemoryError =>
-  new AgentMemoryError({
-    code: "network_error",
-    detail: `No answer came from ${baseUrl}: ${reasonOf(cause)}.`,
-    hint: "Check that Agent Memory runs there, or correct baseUrl.",
-    cause
-  })
-
 /** Run times give the reason in the cause, or in the cause's list. */
 const reasonOf = (error: unknown): string => {
   const { cause, code, message } = error as { cause?: unknown; code?: string; message?: string }
@@ -166,11 +163,9 @@ const longestTimer = 2 ** 31 - 1
  */
 const abortable = <A>(
   work: (signal: AbortSignal) => Promise<A>,
-  {
-    expired,
-    milliseconds,
-    signal
-  }: { readonly signal: AbortSignal | undefined; readonly milliseconds: number; readonly expired: () => Error }
+  signal: AbortSignal | undefined,
+  milliseconds: number,
+  expired: () => Error
 ): Promise<A> =>
   new Promise<A>((resolve, reject) => {
     const controller = new AbortController()

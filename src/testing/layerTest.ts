@@ -64,7 +64,6 @@ export const makeMovableClock = () => {
     sleep
   }
 
-  /** Sets how many milliseconds the clock is ahead of real time. */
   const setOffset = (milliseconds: number): void => {
     offset = milliseconds
     sleepers.forEach((look) => look())

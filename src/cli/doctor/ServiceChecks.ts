@@ -119,7 +119,6 @@ const ask = (baseUrl: string, body: string, token?: string) =>
 /** The message of a response that is JSON or a stream with one event. */
 const messageOf = ({ text }: Answer) => objectOf(/^data: (.*)$/m.exec(text)?.[1] ?? text)
 
-/** Whether a client without a token is directed to the sign-in. */
 const challenge = Effect.fnUntraced(function* (baseUrl: string) {
   const check = findingsOf("MCP sign-in")
   const answer = yield* ask(baseUrl, initialize)
@@ -137,7 +136,6 @@ const challenge = Effect.fnUntraced(function* (baseUrl: string) {
     : check.failed(`${metadata} responds with ${document.status}`, "See the well-known documents check.")
 })
 
-/** A round trip like that of an agent, if there is a token for it. */
 const roundTrip = Effect.fnUntraced(function* (baseUrl: string) {
   const check = findingsOf("MCP round trip")
   const token = yield* Effect.orDie(Config.option(Config.Redacted(tokenVariable)))

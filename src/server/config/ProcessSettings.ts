@@ -105,7 +105,7 @@ export const mailSettings = {
 
 const domain = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/** Who can create an account: anyone, no one, or people with an email address of one of these domains. */
+/** Who can create an account: anyone, no one, or people with an email address of one of these domains, in lower case. */
 type SignUp = "open" | "closed" | ReadonlyArray<string>
 
 const parseSignUp = (text: string): Option.Option<SignUp> => {

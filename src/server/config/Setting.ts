@@ -8,7 +8,6 @@ export interface ConfigIssue {
   readonly expected: string
 }
 
-/** What is wrong with a setting, without its name. */
 type Fault = Omit<ConfigIssue, "variable">
 
 export type Parsed<A> = Result.Result<A, ConfigIssue>

@@ -1,9 +1,8 @@
-import { Config, Context, Data, Effect, Layer, Option, Result, type LogLevel, type Redacted } from "effect"
+import { Config, Context, Data, Effect, Layer, Option, Result, type LogLevel } from "effect"
 import { isMeasure } from "../../domain/Amounts.ts"
 import { limitGroups, limitNames, limits, limitsWith, type Limit, type Limits } from "../../domain/Limits.ts"
 import { addressSettings, mailSettings, storageSettings, telemetrySettings, trustSettings } from "./ProcessSettings.ts"
 import { integer, type ConfigIssue, type Parsed, type Setting } from "./Setting.ts"
-import type { Network } from "./ClientIp.ts"
 
 /** Some settings are invalid. The message has a line for each of them, with the accepted values. */
 export class ConfigProblem extends Data.TaggedError("ConfigProblem")<{ readonly issues: ReadonlyArray<ConfigIssue> }> {
@@ -23,13 +22,8 @@ const logLevels = {
   none: "None"
 } as const satisfies Record<string, LogLevel.LogLevel>
 
-const limitSetting = ({
-  fallback,
-  meaning,
-  range,
-  setting,
-  unit
-}: Limit): ReadonlyArray<Setting<number | undefined>> => {
+const limitSetting = (limit: Limit): ReadonlyArray<Setting<number | undefined>> => {
+  const { fallback, meaning, range, setting, unit } = limit
   if (setting === undefined || range === undefined) return []
   const description = { meaning, ...(isMeasure(unit) && { measure: unit }) }
   return typeof fallback === "number"
@@ -57,15 +51,14 @@ export const settingGroups: ReadonlyArray<readonly [name: string, settings: Read
 export const isLoopbackHost = (host: string): boolean =>
   /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/.test(host.toLowerCase())
 
-const issuesOf = (results: Record<string, Parsed<unknown>>): ReadonlyArray<ConfigIssue> =>
-  Object.values(results).flatMap((result) => (Result.isFailure(result) ? [result.failure] : []))
+type Values = {
+  readonly [Name in keyof typeof variables]: (typeof variables)[Name] extends Setting<infer A> ? A : never
+}
 
-/** The settings of one process, read once when it starts. */
+/** The settings of one process, read once when it starts: most as the variable has them, others with what follows. */
 export class Settings extends Context.Service<
   Settings,
-  {
-    readonly port: number
-    readonly host: string
+  Omit<Values, "baseUrl" | "mailFrom" | "mailToStdout" | "cimd" | "logLevel" | "logFormat"> & {
     /** The public origin, without a trailing slash. All URLs that the service gives out start with it. */
     readonly baseUrl: string
     /** `BASE_URL` is not set, so the public origin is this machine. */
@@ -77,22 +70,10 @@ export class Settings extends Context.Service<
      * `LocalSecret` can then see the mails.
      */
     readonly localMode: boolean
-    readonly databaseUrl: Option.Option<Redacted.Redacted>
-    readonly dataDir: string
-    /** The memory for cached tables, in bytes; 0 turns the cache off. */
-    readonly cacheBytes: number
-    readonly redisUrl: Option.Option<Redacted.Redacted>
-    readonly smtpUrl: Option.Option<Redacted.Redacted>
     readonly mailFrom: string
-    /** Who can create an account; a list has the domains of email addresses, in lower case. */
-    readonly signUp: "open" | "closed" | ReadonlyArray<string>
-    readonly allowedOrigins: ReadonlyArray<string>
     readonly cimd: boolean
     readonly logLevel: LogLevel.LogLevel
     readonly logFormat: "pretty" | "json"
-    readonly otlpEndpoint: Option.Option<string>
-    readonly metricsToken: Option.Option<Redacted.Redacted>
-    readonly trustedProxies: ReadonlyArray<Network>
     readonly limits: Limits
   }
 >()("agent-memory/server/config/Settings") {
@@ -119,7 +100,8 @@ const settings = Effect.gen(function* () {
   const values = Result.all(results)
   const limitValues = Result.all(limitResults)
   if (Result.isFailure(values) || Result.isFailure(limitValues)) {
-    return yield* new ConfigProblem({ issues: [...issuesOf(results), ...issuesOf(limitResults)] })
+    const all: ReadonlyArray<Parsed<unknown>> = [...Object.values(results), ...Object.values(limitResults)]
+    return yield* new ConfigProblem({ issues: all.flatMap((read) => (Result.isFailure(read) ? [read.failure] : [])) })
   }
   const { mailToStdout, cimd, logLevel, logFormat, mailFrom, ...plain } = values.success
   const baseUrl = Option.getOrElse(plain.baseUrl, () => localUrl(plain.port))

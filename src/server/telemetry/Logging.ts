@@ -44,11 +44,8 @@ const secrets =
 /** The text without secrets that give access to an account, a row or a link. */
 export const withoutSecrets = (text: string): string => text.replace(secrets, "$1$2$3[redacted]")
 
-const isProblem = Predicate.compose(
-  Predicate.isError,
-  (error): error is Error & { readonly code: string } =>
-    Predicate.hasProperty(error, "code") && Predicate.hasProperty(error, "detail")
-)
+const isProblem = (error: unknown): error is Error & { readonly code: string } =>
+  Predicate.isError(error) && "code" in error && "detail" in error
 
 const place = (cause: unknown): string =>
   ["constraint", "table", "column", "routine"]
@@ -90,7 +87,6 @@ const frames = (stack: string | undefined): string =>
     .map((line) => `\n${line}`)
     .join("")
 
-/** What a cause failed with, without interruptions. */
 const errorsOf = ({ reasons }: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
   reasons.flatMap((reason) =>
     Cause.isInterruptReason(reason) ? [] : [Cause.isFailReason(reason) ? reason.error : reason.defect]
