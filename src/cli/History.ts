@@ -22,8 +22,8 @@ export const changesCommand = accountCommand("changes", {
   description:
     "Show who changed what in an account, over REST: newest first, a line for each row. The first column is the number to undo a write by.",
   examples: [
-    { command: "agent-memory changes --table tasks", description: "What happened to one table" },
-    { command: "agent-memory changes --since 17 --json", description: "What came after a change, for a program" }
+    ["agent-memory changes --table tasks", "What happened to one table"],
+    ["agent-memory changes --since 17 --json", "What came after a change, for a program"]
   ],
   flags: {
     since: textFlag("since", "change", "Show the changes after this one, oldest first; 0 shows all that are kept"),
@@ -52,8 +52,8 @@ export const undoCommand = accountCommand("undo", {
   description:
     "Take back one whole write, over REST: added rows are deleted, others get their former content. If one of them has changed since, nothing is done.",
   examples: [
-    { command: "agent-memory undo 17 --dry-run", description: "See what would be undone" },
-    { command: "agent-memory undo 17", description: "Undo it; the number that is printed undoes that again" }
+    ["agent-memory undo 17 --dry-run", "See what would be undone"],
+    ["agent-memory undo 17", "Undo it; the number that is printed undoes that again"]
   ],
   flags: {
     change: Argument.String("change").pipe(Argument.withDescription("The number of the write, from changes")),

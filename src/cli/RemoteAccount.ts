@@ -78,7 +78,7 @@ export const accountCommand = <const Name extends string, const Flags extends Co
   name: Name,
   command: {
     readonly description: string
-    readonly examples?: ReadonlyArray<Command.Command.Example>
+    readonly examples?: ReadonlyArray<readonly [command: string, description: string]>
     readonly flags: Flags
     readonly run: (target: Target, flags: Command.Command.Config.Infer<Flags>) => Effect.Effect<void, E, R>
   }
@@ -88,7 +88,10 @@ export const accountCommand = <const Name extends string, const Flags extends Co
     return Effect.flatMap(targetOf({ apiKeyFile, url }), (target) =>
       command.run(target, others as Command.Command.Config.Infer<Flags>)
     )
-  }).pipe(Command.withDescription(command.description), Command.withExamples(command.examples ?? []))
+  }).pipe(
+    Command.withDescription(command.description),
+    Command.withExamples((command.examples ?? []).map(([command, description]) => ({ command, description })))
+  )
 
 const maxRetries = 4
 

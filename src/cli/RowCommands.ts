@@ -36,11 +36,8 @@ const printed = Effect.fnUntraced(function* (
 export const queryCommand = accountCommand("query", {
   description: "Print rows of a table as JSON, exactly as they are stored.",
   examples: [
-    { command: "agent-memory query tasks --search dentist", description: "Rows with a word in any of their texts" },
-    {
-      command: `agent-memory query tasks --filter '{"due":{"lt":"2026-12-01"}}' --sort due`,
-      description: "Rows in a range, sorted"
-    }
+    ["agent-memory query tasks --search dentist", "Rows with a word in any of their texts"],
+    [`agent-memory query tasks --filter '{"due":{"lt":"2026-12-01"}}' --sort due`, "Rows in a range, sorted"]
   ],
   flags: {
     ...rowsFlags,
@@ -63,8 +60,8 @@ export const queryCommand = accountCommand("query", {
 export const countCommand = accountCommand("count", {
   description: "Print how many rows of a table match, and what they add up to, as JSON.",
   examples: [
-    { command: `agent-memory count tasks --filter '{"done":false}'`, description: "Rows of one value" },
-    { command: "agent-memory count expenses --by category --sum amount", description: "Totals per category" }
+    [`agent-memory count tasks --filter '{"done":false}'`, "Rows of one value"],
+    ["agent-memory count expenses --by category --sum amount", "Totals per category"]
   ],
   flags: {
     ...rowsFlags,
@@ -80,7 +77,7 @@ export const countCommand = accountCommand("count", {
 
 export const searchCommand = accountCommand("search", {
   description: `Print the rows of all tables that have these words, at most ${maxHits}, as JSON.`,
-  examples: [{ command: 'agent-memory search "dentist march"', description: "Rows with both words" }],
+  examples: [['agent-memory search "dentist march"', "Rows with both words"]],
   flags: {
     words: Argument.String("words").pipe(Argument.withDescription("Words that must all occur in a row's texts"))
   },
@@ -110,11 +107,8 @@ export const deleteCommand = accountCommand("delete", {
   description:
     "Delete rows of a table, over REST, and print their ids. They can be restored for a time, unless they are deleted for good.",
   examples: [
-    {
-      command: `agent-memory delete tasks --filter '{"done":true}' --dry-run`,
-      description: "See what would be deleted"
-    },
-    { command: "agent-memory delete tasks --all --forever", description: "Leave nothing of a table" }
+    [`agent-memory delete tasks --filter '{"done":true}' --dry-run`, "See what would be deleted"],
+    ["agent-memory delete tasks --all --forever", "Leave nothing of a table"]
   ],
   flags: {
     table,

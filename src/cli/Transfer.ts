@@ -64,8 +64,8 @@ export const exportCommand = accountCommand("export", {
   description:
     "Save all rows of an account over REST. Standard output gets only the export. Versions, keys and links are not included.",
   examples: [
-    { command: "agent-memory export -o backup.json", description: "Save the account of AGENT_MEMORY_API_KEY" },
-    { command: "agent-memory export --format ndjson | gzip > backup.ndjson.gz", description: "Pipe it" }
+    ["agent-memory export -o backup.json", "Save the account of AGENT_MEMORY_API_KEY"],
+    ["agent-memory export --format ndjson | gzip > backup.ndjson.gz", "Pipe it"]
   ],
   flags: {
     force: switchFlag("force", "Replace the file of --output if it exists"),
@@ -135,12 +135,9 @@ export const importCommand = accountCommand("import", {
   description:
     "Add the rows of an export to an account over REST, all or none, with their ids and times. Fails if a row already exists. With --table, add the rows of any list.",
   examples: [
-    { command: "agent-memory import backup.json --dry-run", description: "See whether it would work" },
-    {
-      command: "agent-memory import backup.json --url https://memory.example.com",
-      description: "Into another service"
-    },
-    { command: "agent-memory import expenses.csv --table expenses", description: "A spreadsheet into one table" }
+    ["agent-memory import backup.json --dry-run", "See whether it would work"],
+    ["agent-memory import backup.json --url https://memory.example.com", "Into another service"],
+    ["agent-memory import expenses.csv --table expenses", "A spreadsheet into one table"]
   ],
   flags: {
     file: Argument.String("file").pipe(Argument.withDescription("The file that export wrote; - is standard input")),

@@ -179,8 +179,6 @@ export interface TestServerOptions {
 /** These might lead to data of other programs, which `reset` would delete. */
 const ownVariables = ["DATABASE_URL", "DATA_DIR", "REDIS_URL"]
 
-const firstEmail = "test@example.com"
-
 const mailOf = ({ subject, text, to }: Mail): TestMail => ({
   to,
   subject,
@@ -204,7 +202,8 @@ const serverOver = (time: ReturnType<typeof makeMovableClock>) =>
 
       const issue = Effect.fnUntraced(function* (email: Email) {
         const accountId = yield* accounts.findOrCreate(email)
-        return { accountId, key: yield* keys.issue(accountId, "test") }
+        const { api_key, id } = yield* keys.issue(accountId, "test")
+        return { accountId, keyId: id, apiKey: Redacted.make(api_key) }
       }, transact(sql))
 
       const setTime = (offset: number) =>
@@ -219,20 +218,19 @@ const serverOver = (time: ReturnType<typeof makeMovableClock>) =>
           Effect.mapError(({ message }) => problem({ message: `"${address}" cannot sign in: ${message}` }))
         )
 
-      const first = yield* signIn(firstEmail)
+      const first = yield* signIn("test@example.com")
 
       return TestServer.of({
         url: localUrl(port),
-        apiKey: Redacted.make(first.key.api_key),
+        apiKey: first.apiKey,
         localSecret: Option.getOrUndefined(secret.value),
-        signIn: (email) =>
-          Effect.map(signIn(email), ({ accountId, key }) => ({ accountId, apiKey: Redacted.make(key.api_key) })),
+        signIn: (email) => Effect.map(signIn(email), ({ accountId, apiKey }) => ({ accountId, apiKey })),
         mails: Effect.map(outbox.sent, (mails) => mails.map(mailOf)),
         advance: (duration) =>
           Effect.orDie(
             Effect.suspend(() => setTime(time.offset() + Duration.toMillis(Duration.fromInputUnsafe(duration))))
           ),
-        reset: resetDatabase(first.accountId, first.key.id).pipe(
+        reset: resetDatabase(first.accountId, first.keyId).pipe(
           sql.withTransaction,
           Effect.provideService(SqlClient.SqlClient, sql),
           Effect.andThen(setTime(0)),

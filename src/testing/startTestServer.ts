@@ -42,7 +42,7 @@ export const startTestServer = async (options: TestServerOptions = {}): Promise<
     return {
       url: server.url,
       apiKey: Redacted.value(server.apiKey),
-      localSecret: server.localSecret === undefined ? undefined : Redacted.value(server.localSecret),
+      localSecret: server.localSecret && Redacted.value(server.localSecret),
       mails: () => runtime.runPromise(server.mails),
       signIn: (email) =>
         runtime.runPromise(

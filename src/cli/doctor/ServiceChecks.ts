@@ -2,7 +2,8 @@ import { type Settings } from "../../server/config/Settings.ts"
 import { type Answer, type Finding, findingsOf, get, type NoAnswer, objectOf } from "./Finding.ts"
 import { Config, Effect, Option, Redacted, Result } from "effect"
 
-const isService = ({ status, text }: Answer) => status === 200 && objectOf(text)["status"] === "ok"
+const isService = (answer: Result.Result<Answer, NoAnswer>): boolean =>
+  Result.isSuccess(answer) && answer.success.status === 200 && objectOf(answer.success.text)["status"] === "ok"
 
 const localUrlOf = ({ host, port }: Settings["Service"]): string => {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host
@@ -18,7 +19,7 @@ export const publicUrl = Effect.fnUntraced(function* (settings: Settings["Servic
     [Effect.result(get(`${baseUrl}/health`)), Effect.result(get(`${local}/health`))],
     { concurrency: 2 }
   )
-  if (Result.isSuccess(there) && isService(there.success)) {
+  if (isService(there)) {
     const ready = yield* Effect.result(get(`${baseUrl}/ready`))
     if (Result.isSuccess(ready) && ready.success.status === 200) return check.ok(`${baseUrl} leads to the service`)
     return check.failed(`${baseUrl} leads to the service, which is not ready`, "See the database check and the log.")
@@ -26,7 +27,7 @@ export const publicUrl = Effect.fnUntraced(function* (settings: Settings["Servic
   const what = Result.isFailure(there)
     ? there.failure.message
     : `responds with ${there.success.status}, not like Agent Memory`
-  if (Result.isSuccess(here) && isService(here.success)) {
+  if (isService(here)) {
     return check.failed(
       `the service runs at ${local}, but ${baseUrl} does not lead to it: ${what}`,
       `Make the proxy of ${baseUrl} forward every path to ${local}; check DNS, firewall and certificate. Or correct BASE_URL.`
@@ -77,7 +78,7 @@ export const proxyScheme = Effect.fnUntraced(function* ({ baseUrl }: Settings["S
   if (!baseUrl.startsWith("https:")) return check.skipped("BASE_URL is not https")
   const plain = baseUrl.replace(/^https:/, "http:").replace(/:\d+$/, "")
   const answer = yield* Effect.result(get(`${plain}/health`))
-  if (Result.isSuccess(answer) && isService(answer.success)) {
+  if (isService(answer)) {
     return check.warning(
       `${plain} responds, too, so a key sent there is unencrypted`,
       "Make the proxy redirect http to https, or close port 80."
