@@ -15,10 +15,7 @@ import type { ApiKey, KeyPage } from "../client/AccountTypes.ts"
 import { accountCommand, send } from "./RemoteAccount.ts"
 import { Stopped, visible } from "./Formats.ts"
 
-/**
- * Runs an effect on the migrated database of the settings, also while services are running: it shares the embedded database
- * of a running service.
- */
+/** Runs an effect on the migrated database of the settings, also on the embedded one of a service that is running. */
 const withDatabase = <A, E extends { readonly message: string }, R>(
   effect: Effect.Effect<A, E, R | DataPlace | Settings | SqlClient.SqlClient>
 ) =>

@@ -105,7 +105,9 @@ export const exportCommand = accountCommand("export", {
 /** The body of an import: the export as it is, or rows of one table as an export would have them. */
 const bodyOf = (
   text: string,
-  { format, now, table }: { readonly format: Format; readonly table: string | undefined; readonly now: string }
+  format: Format,
+  table: string | undefined,
+  now: string
 ): Result.Result<string, Stopped> => {
   if (table !== undefined) return Result.map(readPlain(text, table, now), printDocument)
   if (format === "csv" || (format === "json" && /^\s*\[/.test(text))) {
@@ -114,22 +116,21 @@ const bodyOf = (
   return format === "json" ? Result.succeed(text) : Result.map(readLines(text), printDocument)
 }
 
-const readInput = (file: string, format: Format, table: string | undefined) =>
-  Effect.gen(function* () {
-    const bytes = yield* Effect.tryPromise({
-      try: () => (file === "-" ? buffer(process.stdin) : readFile(file)),
-      catch: (error) => new Stopped({ message: `${file} cannot be read: ${(error as Error).message}` })
-    })
-    const marked = hasByteOrderMark(bytes)
-    const fault = marked && bytes.length > 3 ? undefined : startFault(bytes, file === "-" ? "The input" : file)
-    if (fault !== undefined) return yield* new Stopped({ message: fault })
-    const text = yield* Effect.try({
-      try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(marked ? bytes.subarray(3) : bytes),
-      catch: () => new Stopped({ message: `${file} is not UTF-8.` })
-    })
-    const now = timeText(yield* Clock.currentTimeMillis)
-    return JsonText.trusted(yield* Effect.fromResult(bodyOf(text, { format, table, now })))
+const readInput = Effect.fnUntraced(function* (file: string, format: Format, table: string | undefined) {
+  const bytes = yield* Effect.tryPromise({
+    try: () => (file === "-" ? buffer(process.stdin) : readFile(file)),
+    catch: (error) => new Stopped({ message: `${file} cannot be read: ${(error as Error).message}` })
   })
+  const marked = hasByteOrderMark(bytes)
+  const fault = marked && bytes.length > 3 ? undefined : startFault(bytes, file === "-" ? "The input" : file)
+  if (fault !== undefined) return yield* new Stopped({ message: fault })
+  const text = yield* Effect.try({
+    try: () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(marked ? bytes.subarray(3) : bytes),
+    catch: () => new Stopped({ message: `${file} is not UTF-8.` })
+  })
+  const now = timeText(yield* Clock.currentTimeMillis)
+  return JsonText.trusted(yield* Effect.fromResult(bodyOf(text, format, table, now)))
+})
 
 export const importCommand = accountCommand("import", {
   description:

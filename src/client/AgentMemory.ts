@@ -16,10 +16,7 @@ export interface AgentMemory {
       schema: Rows.StandardSchema<Row, Read>
     ): TableClient<Row, Read>
   }
-  /**
-   * The tables that have live rows or versions to restore, by name; with `include: "fields"` each tells its fields with
-   * their types.
-   */
+  /** The tables with live rows or versions to restore, by name; `include: "fields"` adds their fields and types. */
   readonly tables: (options?: Account.Include & CallOptions) => Promise<ReadonlyArray<Account.Table>>
   /** The rows of all tables that have all of these words in their texts, last changed first. */
   readonly search: (words: string, options?: CallOptions) => Promise<Account.SearchAnswer>
@@ -30,10 +27,7 @@ export interface AgentMemory {
    * `signal` and `timeout` hold until the answer begins; from then on, cancel its body.
    */
   readonly exportResponse: (options?: CallOptions) => Promise<Response>
-  /**
-   * Adds the rows of an export with their ids and times, all or none; it counts as one write. Read the export with
-   * `numbers: "text"` where every digit matters.
-   */
+  /** Adds an export's rows with their ids and times, all or none, as one write; `numbers: "text"` keeps all digits. */
   readonly import: (tables: Account.AccountRows, options?: ImportOptions) => Promise<Account.ImportAnswer>
   /** What the account holds and may hold, and what this key may still send. */
   readonly usage: (options?: CallOptions) => Promise<Account.Usage>
@@ -76,10 +70,7 @@ export interface Keys {
   readonly list: (options?: CallOptions) => Promise<ReadonlyArray<Account.ApiKey>>
   /** One page of {@link Keys.list}. */
   readonly page: (query?: Account.KeyQuery, options?: CallOptions) => Promise<Account.KeyPage>
-  /**
-   * Makes a key with a name of 1 to 80 characters; `api_key` is shown in this answer only. Like a link, it is tried again
-   * only when certainly nothing was made.
-   */
+  /** Makes a key, with a name of 1 to 80 characters. Only this answer has `api_key`; it is tried again like a link. */
   readonly create: (name: string, options?: CallOptions) => Promise<Account.CreatedApiKey>
   /** Resolves to how many keys were revoked: 0 also where an earlier try, whose answer was lost, did it. */
   readonly revoke: (id: string, options?: CallOptions) => Promise<number>

@@ -63,12 +63,8 @@ export const accountCalls = (call: Call, readRow: ReadRow): InSteps<Omit<AgentMe
       return Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, rows.map(readRow)]))
     },
     import(tables, options) {
-      const exact = Object.entries(tables).map(([name, rows]) => [name, rows.map(jsonOf)])
-      return call(
-        "tables.import",
-        { query: dryRunQuery(options), body: { tables: Object.fromEntries(exact) } },
-        options
-      )
+      const exact = Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, rows.map(jsonOf)]))
+      return call("tables.import", { query: dryRunQuery(options), body: { tables: exact } }, options)
     },
     usage: (options) => call("tables.usage", {}, options),
     undo: (change, options) => call("changes.undo", { query: dryRunQuery(options), body: { change } }, options),
@@ -150,16 +146,12 @@ export const tableCalls = (
   const readVersion = (version: Versions[number]): Version => ({ ...version, row: readRow(version.row) })
 
   type Removed = Omit<Forgotten, "ids"> & { readonly ids?: Forgotten["ids"]; readonly restorable_until?: unknown }
-  function* remove(rows: Filter | "all", isForever: boolean, options: DeleteOptions = {}): Steps<Removed> {
+  function* remove(rows: Filter | "all", forever: true | undefined, options: DeleteOptions = {}): Steps<Removed> {
     const exact = rows === "all" ? undefined : filterOf(rows)
     const keyed = { ...options, idempotencyKey: options.idempotencyKey ?? newIdempotencyKey() }
     // In a header, as a proxy that drops the body must not drop the guard.
     const headers = guardHeaders(options.ifUpdatedAt)
-    const flags = defined({
-      search: options.search,
-      all: rows === "all" || undefined,
-      forever: isForever || undefined
-    })
+    const flags = defined({ search: options.search, all: rows === "all" || undefined, forever })
     const query = dryRunQuery(options)
     const send = (sent: Sent) => inTable<Removed>("rows.delete", { headers, ...sent }, keyed)
     try {
@@ -198,7 +190,7 @@ export const tableCalls = (
       const body = defined({ filter: filterOf(filter), ...exactChanges(changes), allowMultiple })
       return yield* readUpdate(yield* inTable("rows.updateWhere", { body }, options))
     },
-    delete: (rows, options) => memberOf(remove(rows, false, options), "deleted"),
+    delete: (rows, options) => memberOf(remove(rows, undefined, options), "deleted"),
     *forget(rows, options) {
       const { ids = [], restorable_until: _none, ...told } = yield* remove(rows, true, options)
       return { ...told, ids }

@@ -15,9 +15,7 @@ import { InvalidRow, type FailureOf, type IdempotencyOptions, type TableService 
 import type { AnyRow, Stored } from "./RowTypes.ts"
 import type * as Account from "./AccountTypes.ts"
 
-/**
- * Runs steps that yield effects. What the steps throw on their own is a defect, unless `refusalOf` makes a failure of it.
- */
+/** Runs steps that yield effects. What they throw of their own is a defect, unless `refusalOf` makes it a failure. */
 const runEffects = <A, E = never>(
   steps: Steps<A>,
   refusalOf: (error: unknown) => E | undefined = () => undefined

@@ -4,10 +4,7 @@ const longestWait = 8_000
 /** The longest `Retry-After`, in seconds, that is waited for; the caller decides about a longer one. */
 const longestRetryAfter = 60
 
-/**
- * The seconds of a `Retry-After` header, which may also hold a date (RFC 9110 section 10.2.3). `now` is in milliseconds
- * since 1970.
- */
+/** The seconds of a `Retry-After`, which may hold a date (RFC 9110, 10.2.3). `now` is in milliseconds since 1970. */
 export const retryAfterOf = (text: string | null | undefined, now = Date.now()): number | undefined => {
   if (text === null || text === undefined) return undefined
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000

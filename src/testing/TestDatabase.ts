@@ -56,10 +56,7 @@ export const throwAwayFolder = Effect.suspend(() =>
 
 const kept = ["migrations", "accounts", "account_emails", "api_keys"]
 
-/**
- * Empties the database except for one account and its key, which become as new. The account gets a new revision, which
- * invalidates the service's caches.
- */
+/** Empties the database but for one account and its key. The account's new revision invalidates the caches. */
 export const resetDatabase = Effect.fnUntraced(function* (accountId: AccountId, keyId: KeyId) {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* sql<{ readonly name: string }>`

@@ -114,10 +114,7 @@ export class TestServer extends Context.Service<
     ) => Effect.Effect<{ readonly accountId: string; readonly apiKey: Redacted.Redacted }, TestServerProblem>
     /** The mails since the start or the last reset, oldest first. Includes those of every request that has a response. */
     readonly mails: Effect.Effect<ReadonlyArray<TestMail>>
-    /**
-     * Moves the service's clock forward, so that links, versions and limits expire as if the time had passed. The clock of the
-     * test does not change.
-     */
+    /** Moves the service's clock forward, so that links, versions and limits expire; the test's own clock stays. */
     readonly advance: (duration: Duration.Input) => Effect.Effect<void>
     /** Restores the state at the start: no rows, mails or other accounts, and the real time. */
     readonly reset: Effect.Effect<void>

@@ -18,10 +18,7 @@ export interface RunningTestServer extends AsyncDisposable {
   mails(): Promise<ReadonlyArray<TestMail>>
   /** Creates a key for the account of an email address, and the account if needed. Sends no mail. */
   signIn(email: string): Promise<{ readonly accountId: string; readonly apiKey: string }>
-  /**
-   * Moves the service's clock forward, so that links, versions and limits expire as if the time had passed. The clock of the
-   * test does not change.
-   */
+  /** Moves the service's clock forward, so that links, versions and limits expire; the test's own clock stays. */
   advance(milliseconds: number): Promise<void>
   /** Restores the state at the start: no rows, mails or other accounts, and the real time. */
   reset(): Promise<void>

@@ -19,19 +19,15 @@ export const parseIp = (text: string): Option.Option<ipaddr.IPv4 | ipaddr.IPv6> 
 /** A block of addresses: the eight parts of an IPv6 address, with IPv4 mapped into it, and the length of its prefix in bits. */
 export type Network = readonly [parts: ReadonlyArray<number>, bits: number]
 
-/** How many bits of an IPv6 address say that it holds an IPv4 address. */
-const mappedBits = 96
-
-const asIPv6 = (address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv6 =>
-  address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address
-
-const parseAddress = (text: string): Option.Option<ipaddr.IPv6> => Option.map(parseIp(text), asIPv6)
+const parseAddress = (text: string): Option.Option<ipaddr.IPv6> =>
+  Option.map(parseIp(text), (address) => (address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address))
 
 /** Reads an address or a block in CIDR notation. */
 export const parseNetwork = (text: string): Option.Option<Network> => {
   const [host = "", length, ...rest] = text.split("/")
   if (rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length))) return Option.none()
-  const bits = length === undefined ? 128 : (isIP(host) === 4 ? mappedBits : 0) + Number(length)
+  // 96 bits of an IPv6 address say that it holds an IPv4 address.
+  const bits = length === undefined ? 128 : (isIP(host) === 4 ? 96 : 0) + Number(length)
   return bits > 128 ? Option.none() : Option.map(parseAddress(host), ({ parts }) => [parts, bits])
 }
 

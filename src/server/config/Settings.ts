@@ -65,10 +65,7 @@ export class Settings extends Context.Service<
     readonly isBaseUrlAssumed: boolean
     /** The public origin is this machine. */
     readonly loopback: boolean
-    /**
-     * The service only serves this machine: it sends no mail, and both `BASE_URL` and `HOST` are loopback. Anyone with the
-     * `LocalSecret` can then see the mails.
-     */
+    /** The service sends no mail, `BASE_URL` and `HOST` are loopback, and the `LocalSecret` opens the mails. */
     readonly localMode: boolean
     readonly mailFrom: string
     readonly cimd: boolean
