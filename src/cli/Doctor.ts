@@ -15,12 +15,12 @@ const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effec
     findings.push(...some)
     yield* Effect.forEach(some, report, { discard: true })
   })
+  const skip = (why: string, checks: ReadonlyArray<string>) =>
+    found(...checks.map((check) => findingsOf(check).skipped(why)))
   const built = yield* Effect.result(Effect.scoped(Layer.build(Settings.layer)))
   if (Result.isFailure(built)) {
     yield* found(...unusable(built.failure))
-    for (const check of ["database", "mail", "public URL", ...checksOfService]) {
-      yield* found(findingsOf(check).skipped("needs valid settings"))
-    }
+    yield* skip("needs valid settings", ["database", "mail", "public URL", ...checksOfService])
     return findings
   }
   const settings = Context.get(built.success, Settings)
@@ -31,8 +31,7 @@ const examine = Effect.fnUntraced(function* (report: (finding: Finding) => Effec
   const reached = yield* publicUrl(settings)
   yield* found(reached)
   if (reached.status === "failed") {
-    for (const check of checksOfService)
-      yield* found(findingsOf(check).skipped("needs a public URL that leads to the service"))
+    yield* skip("needs a public URL that leads to the service", checksOfService)
     return findings
   }
   yield* found(yield* proxyScheme(settings))

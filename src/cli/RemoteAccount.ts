@@ -146,32 +146,27 @@ export const send = Effect.fnUntraced(function* <A>(
       const options = { baseUrl: url.href, maxRetries, timeout: Number.POSITIVE_INFINITY, fetch }
       return makeSend(connectionOf(options, Redacted.value(key)))<A>(operation, sent, { signal }, watch.read)
     },
-    catch: stoppedBy(url)
+    catch: (error) => new Stopped({ message: explain(error, url) })
   })
 })
 
-const stoppedBy =
-  ({ origin }: URL) =>
-  (error: unknown): Stopped => {
-    if (!(error instanceof AgentMemoryError)) return new Stopped({ message: String(error) })
-    const { cause, code, detail, errors = [], hint, requestId } = error
-    if (code === "network_error") {
-      const message = `The service at ${origin} cannot be reached: ${rootCause(cause)}. Check --url, and that it is running.`
-      return new Stopped({ message })
-    }
-    if (code === "invalid_response") {
-      return new Stopped({ message: `The service at ${origin} is not Agent Memory. Check --url.` })
-    }
-    const lines = [
-      `The service refused: ${detail} (${code})`,
-      ...errors
-        .filter(({ message }) => !detail.includes(message))
-        .map(({ message, parameter = "", path = "" }) => `  ${parameter}${path} ${message}`),
-      ...(hint === undefined ? [] : [hint]),
-      ...(requestId === undefined ? [] : [`Request ${requestId}`])
-    ]
-    return new Stopped({ message: lines.join("\n") })
+const explain = (error: unknown, { origin }: URL): string => {
+  if (!(error instanceof AgentMemoryError)) return String(error)
+  const { cause, code, detail, errors = [], hint, requestId } = error
+  if (code === "network_error") {
+    return `The service at ${origin} cannot be reached: ${rootCause(cause)}. Check --url, and that it is running.`
   }
+  if (code === "invalid_response") return `The service at ${origin} is not Agent Memory. Check --url.`
+  const lines = [
+    `The service refused: ${detail} (${code})`,
+    ...errors
+      .filter(({ message }) => !detail.includes(message))
+      .map(({ message, parameter = "", path = "" }) => `  ${parameter}${path} ${message}`),
+    ...(hint === undefined ? [] : [hint]),
+    ...(requestId === undefined ? [] : [`Request ${requestId}`])
+  ]
+  return lines.join("\n")
+}
 
 /** The account's usage and limits, read first so that a wrong key or URL fails before a large body is sent. */
 export const usageOf = (target: Target) => send<Usage>(target, "tables.usage", {})

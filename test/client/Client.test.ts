@@ -112,6 +112,19 @@ layer(serviceLayer({ BASE_URL: "http://localhost:3000" }))("The client", (it) =>
     })
   )
 
+  it.effect("takes back a write, and says which rows have changed since", () =>
+    withClient(async (memory) => {
+      const tasks = memory.table<Task>("tasks")
+      const { id } = await tasks.add({ title: "old", done: false })
+      await tasks.updateRow({ id, patch: { title: "new" } })
+      const [, added] = (await memory.changes()).changes
+      const error = (await rejection(memory.undo(added!.change))) as AgentMemoryError
+      assert.deepInclude({ ...error }, { code: "changed_since", matches: 1, rows: [{ table: "tasks", id }] })
+      const { rows } = await memory.undo(added!.change + 1)
+      assert.deepStrictEqual(rows, [{ table: "tasks", operation: "restore", row_id: id }])
+    })
+  )
+
   it.effect("lists tables and exports all rows", () =>
     withClient(async (memory) => {
       const note = await memory.table("notes").add({ text: "…" })
