@@ -49,10 +49,7 @@ export class Accounts extends Context.Service<Accounts>()("agent-memory/server/a
       return maySignUp(email) || (yield* find(email)) !== undefined
     })
 
-    /**
-     * The account of an address, created if there is none. The caller must have proof that the person reads the address's
-     * mail, and run this in the transaction that spends the proof.
-     */
+    /** The account of an address, or a new one. Call it in the transaction that spends the proof that the mail is read. */
     const findOrCreate = traced("Accounts.findOrCreate")(function* (email: Email) {
       const known = yield* find(email)
       if (known !== undefined) return known

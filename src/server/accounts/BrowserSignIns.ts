@@ -15,27 +15,6 @@ import { Tokens } from "./Tokens.ts"
 /** The number of wrong codes that ends a sign-in and its link. */
 const maxWrongCodes = 5
 
-/**
- * A sign-in that a browser began. `isExpired`: it is spent, had too many wrong codes, or expired. `isReplaced`: a newer mail
- * to the address replaced it. `isLinkOnly`: the address had too many wrong codes today.
- */
-interface BrowserSignIn {
-  readonly email: Email
-  readonly returnTo: string
-  readonly expiresAt: Date
-  readonly triesLeft: number
-  readonly isExpired: boolean
-  readonly isReplaced: boolean
-  readonly isLinkOnly: boolean
-}
-
-/** A mailed link, and whether the browser that opens it is the one that asked for it. */
-interface BrowserLink {
-  readonly email: Email
-  readonly returnTo: string
-  readonly isAsking: boolean
-}
-
 interface LinkAttempt {
   readonly token: string
   readonly browser: string | undefined
@@ -81,7 +60,16 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
     })
 
     const findBegun = traced("BrowserSignIns.findBegun")(function* (browserHash: Uint8Array) {
-      const [found] = yield* sql<Omit<BrowserSignIn, "triesLeft" | "isLinkOnly"> & { readonly wrongCodes: number }>`
+      const [found] = yield* sql<{
+        readonly email: Email
+        readonly returnTo: string
+        readonly expiresAt: Date
+        readonly wrongCodes: number
+        /** It is spent, had too many wrong codes, or expired. */
+        readonly isExpired: boolean
+        /** A newer mail to the address replaced it. */
+        readonly isReplaced: boolean
+      }>`
         SELECT email, return_to AS "returnTo", expires_at AS "expiresAt", wrong_codes AS "wrongCodes",
           used_at IS NOT NULL OR expires_at <= memory_now() AS "isExpired", replaced_at IS NOT NULL AS "isReplaced"
         FROM magic_links
@@ -90,13 +78,13 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
       return found
     }, refine)
 
-    /** The sign-in that a browser began. Spends nothing. */
+    /** The sign-in that a browser began. Spends nothing. `isLinkOnly`: the address had too many wrong codes today. */
     const find = traced("BrowserSignIns.find")(function* (browser: string) {
       const found = yield* findBegun(yield* tokens.hash(browser))
-      if (found === undefined) return Option.none<BrowserSignIn>()
+      if (found === undefined) return Option.none()
       const { wrongCodes, ...begun } = found
       const isLinkOnly = yield* throttle.isLinkOnly(begun.email)
-      return Option.some<BrowserSignIn>({ ...begun, isLinkOnly, triesLeft: maxWrongCodes - wrongCodes })
+      return Option.some({ ...begun, isLinkOnly, triesLeft: maxWrongCodes - wrongCodes })
     })
 
     /** Opens a session, unless the address may have no account. */
@@ -150,7 +138,7 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
     /** The address that a mailed link would sign in, and whether this is the browser that asked. Spends nothing. */
     const findLink = traced("BrowserSignIns.findLink")(function* (input: LinkAttempt) {
       const [hash, browserHash] = yield* hashesOf(input)
-      const found = yield* sql<Omit<BrowserLink, "returnTo">>`
+      const found = yield* sql<{ email: Email; isAsking: boolean }>`
         SELECT email, browser_hash IS NOT DISTINCT FROM ${browserHash}::bytea AS "isAsking"
         FROM magic_links
         WHERE hash = ${hash} AND browser_hash IS NOT NULL AND used_at IS NULL AND expires_at > memory_now()
@@ -160,7 +148,7 @@ export class BrowserSignIns extends Context.Service<BrowserSignIns>()("agent-mem
 
     const spend = Effect.fnUntraced(function* (input: LinkAttempt) {
       const [hash, browserHash] = yield* hashesOf(input)
-      const [link] = yield* sql<BrowserLink>`
+      const [link] = yield* sql<{ email: Email; returnTo: string; isAsking: boolean }>`
         UPDATE magic_links
         SET used_at = memory_now()
         WHERE hash = ${hash} AND browser_hash IS NOT NULL AND used_at IS NULL AND expires_at > memory_now()

@@ -72,17 +72,11 @@ export const signInMail = (input: {
   }
 }
 
-/** The browser that a sign-in began in: its secret, the code to type there, and the path it continues to. */
-interface AskingBrowser {
-  readonly browser: string
-  readonly code: string
-  readonly returnTo: string
-}
-
 interface Asked {
   readonly email: Email
   readonly ip: string
-  readonly asking?: AskingBrowser
+  /** The browser that the sign-in began in: its secret, the code to type there, and the path it continues to. */
+  readonly asking?: { readonly browser: string; readonly code: string; readonly returnTo: string }
 }
 
 /** The text whose hash is stored for a code. It includes the browser's secret, because six digits alone can be guessed. */
@@ -104,7 +98,7 @@ export class SignInLinks extends Context.Service<SignInLinks>()("agent-memory/se
     const insert = traced("SignInLinks.insert")(function* (hash: Uint8Array, { asking, email }: Asked) {
       const browserHash = asking === undefined ? null : yield* tokens.hash(asking.browser)
       const codeHash = asking === undefined ? null : yield* tokens.hash(codeText(asking.browser, asking.code))
-      const inserted = yield* sql<{ expires_at: Date }>`
+      const [inserted] = yield* sql<{ expires_at: Date }>`
         WITH clock AS MATERIALIZED (SELECT memory_now() AS now), replaced AS (
           UPDATE magic_links
           SET used_at = clock.now, replaced_at = clock.now
@@ -117,7 +111,7 @@ export class SignInLinks extends Context.Service<SignInLinks>()("agent-memory/se
         FROM clock
         RETURNING expires_at
       `
-      return inserted[0]!.expires_at.toISOString()
+      return inserted!.expires_at.toISOString()
     }, refine)
 
     // The limits of an address serialise its mails, so that of two links exactly one replaces the other.

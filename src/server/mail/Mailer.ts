@@ -148,10 +148,7 @@ export const smtpOptions = (address: string) => {
 // About two minutes in all. A link is valid for ten.
 const retries = Schedule.exponential("500 millis").pipe(Schedule.upTo({ times: 8 }))
 
-/**
- * Sends mails in the background. Failures are logged, not returned to the caller. A mail is refused when a thousand are
- * waiting.
- */
+/** Sends mails in the background and logs failures. A mail is refused when a thousand are waiting. */
 export class MailQueue extends Context.Service<MailQueue>()("agent-memory/server/mail/Mailer/MailQueue", {
   make: Effect.gen(function* () {
     const mailer = yield* Mailer

@@ -16,7 +16,7 @@ import type { Tool, ToolServices } from "./Tool.ts"
 import { argumentBounds } from "./Tools.ts"
 
 /** A call to a tool, by whom it is sent. */
-export interface ToolCall {
+interface ToolCall {
   readonly tool: Tool
   readonly given: GivenArguments
   readonly connection: AuthenticatedConnection
@@ -28,54 +28,50 @@ export type ToolOutcome =
   | { readonly _tag: "Refused"; readonly problem: Readonly<Record<string, unknown>> }
 
 /** Runs tools: within the connection's access and limits, on the services that REST has. */
-export class CallTool extends Context.Service<
-  CallTool,
-  { readonly run: (call: ToolCall) => Effect.Effect<ToolOutcome> }
->()("agent-memory/server/mcp/CallTool") {
-  static readonly layer = Layer.effect(
-    CallTool,
-    Effect.gen(function* () {
-      const bounds = argumentBounds((yield* Settings).limits)
-      const limiter = yield* RateLimiter
-      const pulse = yield* DatabasePulse
-      const services = yield* Effect.context<ToolServices>()
+export class CallTool extends Context.Service<CallTool>()("agent-memory/server/mcp/CallTool", {
+  make: Effect.gen(function* () {
+    const bounds = argumentBounds((yield* Settings).limits)
+    const limiter = yield* RateLimiter
+    const pulse = yield* DatabasePulse
+    const services = yield* Effect.context<ToolServices>()
 
-      const spend = Effect.fnUntraced(function* ({ accountId, id }: AuthenticatedConnection, isRead: boolean) {
-        const callClass = isRead ? "read" : "write"
-        const spent = yield* limiter.spend({ accountId, id, class: callClass })
-        yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
-        if (spent._tag === "Passed") return spent
-        return yield* rateLimited(spent, "connection", advice[callClass])
-      })
-
-      const attempt = Effect.fnUntraced(function* ({ connection, given, tool }: ToolCall) {
-        if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly
-        if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
-        // A call that is refused here asked nothing of the database, and costs nothing.
-        const args = yield* readArguments(tool, given.values, bounds)
-        const moment = yield* spend(connection, tool.isRead(args))
-        return yield* tool.run(args, actorOf(connection, moment))
-      }, Effect.scoped)
-
-      const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {
-        const record = yield* CurrentRequest
-        return yield* pulse.guard(Effect.withSpan(attempt(call), `mcp.${call.tool.name}`)).pipe(
-          Effect.map((json): ToolOutcome => ({ _tag: "Done", json })),
-          Effect.catchCause((cause) => {
-            const failure = cause.reasons.find(Cause.isFailReason)
-            if (failure === undefined && Cause.hasInterrupts(cause)) return Effect.interrupt
-            const problem = failure !== undefined && isProblem(failure.error) ? failure.error : internalError()
-            record.code = problem.code
-            if (failure === undefined) record.cause = cause
-            return Effect.succeed(refused(problem, record.id, call.connection))
-          }),
-          Effect.provideContext(services)
-        )
-      })
-
-      return CallTool.of({ run })
+    const spend = Effect.fnUntraced(function* ({ accountId, id }: AuthenticatedConnection, isRead: boolean) {
+      const callClass = isRead ? "read" : "write"
+      const spent = yield* limiter.spend({ accountId, id, class: callClass })
+      yield* Metrics.rateLimitVerdict(callClass, spent._tag === "Limited" ? "Limited" : "Admitted")
+      if (spent._tag === "Passed") return spent
+      return yield* rateLimited(spent, "connection", advice[callClass])
     })
-  )
+
+    const attempt = Effect.fnUntraced(function* ({ connection, given, tool }: ToolCall) {
+      if (connection.access === "read" && !tool.hints.readOnlyHint) return yield* readOnly
+      if (given.fault !== undefined) return yield* jsonProblem(given.fault, "")
+      // A call that is refused here asked nothing of the database, and costs nothing.
+      const args = yield* readArguments(tool, given.values, bounds)
+      const moment = yield* spend(connection, tool.isRead(args))
+      return yield* tool.run(args, actorOf(connection, moment))
+    }, Effect.scoped)
+
+    const run = Effect.fnUntraced(function* (call: ToolCall): Effect.fn.Return<ToolOutcome> {
+      const record = yield* CurrentRequest
+      return yield* pulse.guard(Effect.withSpan(attempt(call), `mcp.${call.tool.name}`)).pipe(
+        Effect.map((json): ToolOutcome => ({ _tag: "Done", json })),
+        Effect.catchCause((cause) => {
+          const failure = cause.reasons.find(Cause.isFailReason)
+          if (failure === undefined && Cause.hasInterrupts(cause)) return Effect.interrupt
+          const problem = failure !== undefined && isProblem(failure.error) ? failure.error : internalError()
+          record.code = problem.code
+          if (failure === undefined) record.cause = cause
+          return Effect.succeed(refused(problem, record.id, call.connection))
+        }),
+        Effect.provideContext(services)
+      )
+    })
+
+    return { run }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }
 
 const readOnly = new ReadOnly({ detail: "This connection is read-only. Reconnect and allow saving memories." })

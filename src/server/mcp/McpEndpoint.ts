@@ -13,12 +13,11 @@ import { traced } from "../telemetry/Telemetry.ts"
 import { CallTool } from "./CallTool.ts"
 import type { ServedRequest } from "./McpServer.ts"
 import { type Admit, operationOf, readMessages, Unreadable } from "./Messages.ts"
-import type { TooMuch } from "./McpRoute.ts"
 import { rpcError } from "./RpcRefusal.ts"
 import { makeTools } from "./Tools.ts"
 
 /** The body of a request to `/mcp`, with the headers that came with it. */
-export interface McpRequest {
+interface McpRequest {
   readonly url: string
   /** Whether the client's address asks for a list of tools without aliases. */
   readonly isCore: boolean
@@ -55,77 +54,65 @@ export const LoadHandler = Context.Reference<() => Promise<Pick<McpHttpHandler, 
 )
 
 /** Answers MCP messages of an authenticated connection: one HTTP request, one response, no session. */
-export class McpEndpoint extends Context.Service<
-  McpEndpoint,
-  {
-    readonly answer: (
-      request: McpRequest,
-      connection: AuthenticatedConnection,
-      admit: Admit
-    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, TooMuch>
-  }
->()("agent-memory/server/mcp/McpEndpoint") {
-  static readonly layer = Layer.effect(
-    McpEndpoint,
-    Effect.gen(function* () {
-      const callTool = yield* CallTool
-      const tools = makeTools((yield* Settings).limits)
-      const handler = yield* Effect.cached(Effect.promise(yield* LoadHandler))
+export class McpEndpoint extends Context.Service<McpEndpoint>()("agent-memory/server/mcp/McpEndpoint", {
+  make: Effect.gen(function* () {
+    const callTool = yield* CallTool
+    const tools = makeTools((yield* Settings).limits)
+    const handler = yield* Effect.cached(Effect.promise(yield* LoadHandler))
 
-      const messagesOf = Effect.fnUntraced(function* (body: Uint8Array, admit: Admit) {
-        const { issue, value: text } = takeUtf8(body)
-        if (issue !== undefined) return yield* new Unreadable({ code: -32_700, message: issue.message })
-        return yield* readMessages(text, tools, admit)
-      })
-
-      const answer: McpEndpoint["Service"]["answer"] = traced("McpEndpoint.answer")(
-        function* ({ body, headers, isCore, url }, connection, admit) {
-          const record = yield* CurrentRequest
-          record.operation = operationOf(undefined, tools)
-          const messages = yield* messagesOf(body, admit)
-          record.operation = operationOf(messages.body, tools)
-          const { fetch } = yield* handler
-          const exact = new ExactAnswer()
-          const context = yield* Effect.context<never>()
-          // The calls of a batch are one request: they take turns, as everybody else's would wait for what they all hold.
-          const turn = Semaphore.makeUnsafe(1)
-          const served: ServedRequest = {
-            connection,
-            tools,
-            isCore,
-            hold: (json) => exact.hold(json),
-            call: (tool, held, { signal }) =>
-              Effect.runPromiseWith(context)(
-                turn.withPermit(callTool.run({ tool, given: messages.given(held), connection })),
-                { signal }
-              )
-          }
-          const authInfo = {
-            token: "",
-            clientId: connection.clientId,
-            scopes: connection.scope.split(" "),
-            expiresAt: Math.floor(connection.expiresAt.getTime() / 1000),
-            extra: { served }
-          }
-          const forwarded = new Request(url, {
-            method: "POST",
-            headers: forwardedHeaders(headers),
-            signal: yield* lifetime
-          })
-          const response = yield* Effect.promise(() => fetch(forwarded, { authInfo, parsedBody: messages.body }))
-          const whole = exact.fill(yield* Effect.promise(() => response.text()))
-          // A subscription's first message answers nothing: only a stream can carry it.
-          const isStream = record.operation === "mcp.subscriptions/listen"
-          const form = isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
-          return yield* compressed(delivered(response, whole, form), headers["accept-encoding"])
-        },
-        Effect.scoped,
-        Effect.catchTag("Unreadable", ({ code, message }) => Effect.succeed(rpcError(400, message, {}, code)))
-      )
-
-      return McpEndpoint.of({ answer })
+    const messagesOf = Effect.fnUntraced(function* (body: Uint8Array, admit: Admit) {
+      const { issue, value: text } = takeUtf8(body)
+      if (issue !== undefined) return yield* new Unreadable({ code: -32_700, message: issue.message })
+      return yield* readMessages(text, tools, admit)
     })
-  )
+
+    const answer = traced("McpEndpoint.answer")(
+      function* ({ body, headers, isCore, url }: McpRequest, connection: AuthenticatedConnection, admit: Admit) {
+        const record = yield* CurrentRequest
+        record.operation = operationOf(undefined, tools)
+        const messages = yield* messagesOf(body, admit)
+        record.operation = operationOf(messages.body, tools)
+        const { fetch } = yield* handler
+        const exact = new ExactAnswer()
+        const context = yield* Effect.context<never>()
+        // The calls of a batch are one request: they take turns, as everybody else's would wait for what they all hold.
+        const turn = Semaphore.makeUnsafe(1)
+        const served: ServedRequest = {
+          connection,
+          tools,
+          isCore,
+          hold: (json) => exact.hold(json),
+          call: (tool, held, { signal }) =>
+            Effect.runPromiseWith(context)(
+              turn.withPermit(callTool.run({ tool, given: messages.given(held), connection })),
+              { signal }
+            )
+        }
+        const { clientId, expiresAt, scope } = connection
+        const authInfo = {
+          token: "",
+          clientId,
+          scopes: scope.split(" "),
+          expiresAt: Math.floor(expiresAt.getTime() / 1000),
+          extra: { served }
+        }
+        const signal = yield* lifetime
+        const forwarded = new Request(url, { method: "POST", headers: forwardedHeaders(headers), signal })
+        const response = yield* Effect.promise(() => fetch(forwarded, { authInfo, parsedBody: messages.body }))
+        const whole = exact.fill(yield* Effect.promise(() => response.text()))
+        // A subscription's first message answers nothing: only a stream can carry it.
+        const isStream = record.operation === "mcp.subscriptions/listen"
+        const form = isStream ? "stream" : formFor(headers["accept"], Array.isArray(messages.body))
+        return yield* compressed(delivered(response, whole, form), headers["accept-encoding"])
+      },
+      Effect.scoped,
+      Effect.catchTag("Unreadable", ({ code, message }) => Effect.succeed(rpcError(400, message, {}, code)))
+    )
+
+    return { answer }
+  })
+}) {
+  static readonly layer = Layer.effect(this, this.make)
 }
 
 const streamType = "text/event-stream"

@@ -1,4 +1,4 @@
-import { Data, DateTime, Effect, Layer, Option } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import type { Limits } from "../../domain/Limits.ts"
 import * as Buckets from "../capacity/Buckets.ts"
 import { type AuthenticatedConnection, Grants } from "../oauth/Grants.ts"
@@ -17,18 +17,11 @@ import { mcpResource } from "../oauth/ServerMetadata.ts"
 import { renderRpc, RpcRefusal, unauthorized } from "./RpcRefusal.ts"
 import { McpEndpoint } from "./McpEndpoint.ts"
 
-/** Too much was sent at once; `retryAfter` (whole seconds) is when as much is let in. */
-export class TooMuch extends Data.TaggedError("TooMuch")<{
-  readonly sender: "connection" | "account"
-  readonly perMinute: number
-  readonly retryAfter: number
-}> {}
-
 /** The largest body of a connection that may only read, and how much of any body counts as much as a message does. */
 export const smallBytes = 262_144
 
 /** How many messages a body counts as, whatever it holds. */
-export const messagesIn = (bytes: number): number => 1 + Math.floor(bytes / smallBytes)
+const messagesIn = (bytes: number): number => 1 + Math.floor(bytes / smallBytes)
 
 // A client that starts anew for each call sends about four messages with it.
 const perCall = 10
@@ -38,7 +31,7 @@ const perCall = 10
  * call that they may make. Calls are limited exactly and in the database beside that; these buckets are this process's own
  * and cost nothing to ask.
  */
-export const makeRequestLimit = (limits: Limits) => {
+const makeRequestLimit = (limits: Limits) => {
   const buckets = Buckets.make()
   const pace = (calls: number) => Buckets.pace(perCall * calls, 60)
   const own = pace(limits.writesPerMinute + limits.readsPerMinute)
@@ -47,20 +40,20 @@ export const makeRequestLimit = (limits: Limits) => {
   /** Spends so many messages of a connection and of its account, or none. */
   return Effect.fnUntraced(function* ({ accountId, id }: AuthenticatedConnection, messages: number) {
     const senders = [
-      { sender: "connection", bucket: `${accountId}/${id}`, pace: own, tokens: messages },
-      { sender: "account", bucket: accountId, pace: account, tokens: messages }
-    ] as const
+      { sender: "This connection", bucket: `${accountId}/${id}`, pace: own, tokens: messages },
+      { sender: "This account", bucket: accountId, pace: account, tokens: messages }
+    ]
     const { ahead, allowed } = buckets.takeAll(senders, yield* DateTime.nowAsDate)
     yield* Metrics.rateLimitVerdict("message", allowed ? "Admitted" : "Limited")
     if (allowed) return
     const refusals = senders.map(({ pace, sender }, index) => ({
       sender,
-      perMinute: pace.burst,
-      wait: Buckets.wait(pace, ahead[index]!, messages),
-      retryAfter: Buckets.retryAfter(pace, ahead[index]!, messages)
+      pace,
+      ahead: ahead[index]!,
+      wait: Buckets.wait(pace, ahead[index]!, messages)
     }))
-    const { wait: _, ...refusal } = refusals.reduce((one, other) => (other.wait > one.wait ? other : one))
-    return yield* new TooMuch(refusal)
+    const { ahead: most, pace, sender } = refusals.reduce((one, other) => (other.wait > one.wait ? other : one))
+    return yield* rateLimited(sender, "messages", pace.burst, Buckets.retryAfter(pace, most, messages))
   })
 }
 
@@ -74,9 +67,6 @@ const rateLimited = (sender: string, what: string, perMinute: number, retryAfter
     limit: perMinute,
     retry_after: retryAfter
   })
-
-const tooMany = ({ perMinute, retryAfter, sender }: TooMuch) =>
-  rateLimited(`This ${sender}`, "messages", perMinute, retryAfter)
 
 /** The token of an Authorization header; undefined without the header, or with another scheme. */
 const bearerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
@@ -100,27 +90,27 @@ export const McpRoute = Layer.effectDiscard(
     const { mcpRequestsPerIpPerMinute: perMinute, requestBytes } = settings.limits
     const floodLimit = makeFloodLimit(perMinute)
 
-    const answer = Effect.fnUntraced(
-      function* (request: HttpServerRequest.HttpServerRequest, connection: AuthenticatedConnection) {
-        const limit = longestBody(connection, requestBytes)
-        const announced = Number(request.headers["content-length"] ?? 0)
-        const isTooLarge = announcesMore(request, limit)
-        const spent = isTooLarge ? 1 : messagesIn(announced)
-        yield* spend(connection, spent)
-        if (isTooLarge) return yield* tooLarge(limit)
-        const fault = encodingFault(request.headers) ?? typeFault(request.headers)
-        if (fault !== undefined) return yield* fault
-        const body = yield* readBytes(request, limit, { sender: connection, capacity })
-        const unspent = messagesIn(body.length) - spent
-        if (unspent > 0) yield* spend(connection, unspent)
-        const url = mcpResource(settings.baseUrl)
-        const message = { url, isCore: isCore(request), headers: request.headers, body }
-        return yield* endpoint.answer(message, connection, (messages) =>
-          messages > 1 ? spend(connection, messages - 1) : Effect.void
-        )
-      },
-      Effect.catchTag("TooMuch", (tooMuch) => Effect.fail(tooMany(tooMuch)))
-    )
+    const answer = Effect.fnUntraced(function* (
+      request: HttpServerRequest.HttpServerRequest,
+      connection: AuthenticatedConnection
+    ) {
+      const limit = longestBody(connection, requestBytes)
+      const announced = Number(request.headers["content-length"] ?? 0)
+      const isTooLarge = announcesMore(request, limit)
+      const spent = isTooLarge ? 1 : messagesIn(announced)
+      yield* spend(connection, spent)
+      if (isTooLarge) return yield* tooLarge(limit)
+      const fault = encodingFault(request.headers) ?? typeFault(request.headers)
+      if (fault !== undefined) return yield* fault
+      const body = yield* readBytes(request, limit, { sender: connection, capacity })
+      const unspent = messagesIn(body.length) - spent
+      if (unspent > 0) yield* spend(connection, unspent)
+      const url = mcpResource(settings.baseUrl)
+      const message = { url, isCore: isCore(request), headers: request.headers, body }
+      return yield* endpoint.answer(message, connection, (messages) =>
+        messages > 1 ? spend(connection, messages - 1) : Effect.void
+      )
+    })
 
     const handle = function* (request: HttpServerRequest.HttpServerRequest) {
       if (!isAllowedOrigin(settings, request.headers["origin"])) {

@@ -67,8 +67,8 @@ export const serverFor = ({ call, connection, hold, isCore, tools }: ServedReque
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     const tool = tools.named(params.name)
     if (tool === undefined) {
-      const names = listed.map(({ name }) => name)
-      const message = `There is no tool ${params.name.slice(0, 100)}. The tools are ${names.join(", ")}.`
+      const names = listed.map(({ name }) => name).join(", ")
+      const message = `There is no tool ${params.name.slice(0, 100)}. The tools are ${names}.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
     const outcome = await call(tool, params.arguments, mcpReq)
@@ -92,10 +92,6 @@ const schemas: Readonly<Record<string, StandardSchemaV1Sync>> = {
   "tools/list": specTypeSchemas.ListToolsRequest
 }
 
-/** A step of a Standard Schema issue's path. */
-const keyOf = (step: PropertyKey | { readonly key: PropertyKey }): PropertyKey =>
-  typeof step === "object" ? step.key : step
-
 const valueAt = (value: unknown, path: ReadonlyArray<PropertyKey>): unknown =>
   path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null | undefined)?.[key], value)
 
@@ -107,7 +103,7 @@ const paramsFault = (request: { readonly method: string; readonly params?: unkno
   const { method, params } = request
   const issue = schemas[method]?.["~standard"].validate(request).issues?.[0]
   if (issue !== undefined) {
-    const path = (issue.path ?? []).map(keyOf)
+    const path = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step))
     const fault = valueAt(request, path) === undefined ? "is required" : "is not valid"
     return `${pointerTo(path.map(String))} ${fault} in ${method}.`
   }
@@ -140,7 +136,9 @@ const reading = `${beginning}
 - This connection may only read. If the person wants something saved, changed or deleted, ask them to connect again and allow more than reading.
 ${ending}`
 
-const confined = (tables: ReadonlyArray<string>): string => {
+/** What the server tells a model about the tools that its connection has, taken together. */
+const instructionsFor = ({ access, tables }: Pick<AuthenticatedConnection, "access" | "tables">): string => {
+  if (tables === null) return access === "read" ? reading : usage
   const ofRemember = tables.includes(defaultTable)
     ? ""
     : ` Name one of them as table in remember, which would save to ${defaultTable} otherwise.`
@@ -148,7 +146,3 @@ const confined = (tables: ReadonlyArray<string>): string => {
 
 This connection is confined to the tables ${tables.join(", ")}. They need not have rows yet; all others seem empty.${ofRemember}`
 }
-
-/** What the server tells a model about the tools that its connection has, taken together. */
-const instructionsFor = ({ access, tables }: Pick<AuthenticatedConnection, "access" | "tables">): string =>
-  tables !== null ? confined(tables) : access === "read" ? reading : usage

@@ -1,14 +1,14 @@
 import { Data, Effect, Predicate } from "effect"
 import { numberText } from "../../domain/Amounts.ts"
 import { inTurns } from "../../domain/Turns.ts"
+import type { RateLimited } from "../../domain/Problem.ts"
 import type { JsonIssue, Most } from "../../domain/json/JsonIssue.ts"
 import { type Bounds, type EnvelopeShape, parseInTurns, UnreadJson } from "../../domain/json/ParseEnvelope.ts"
 import { type GivenArguments, noArguments, readGiven } from "./Arguments.ts"
-import type { TooMuch } from "./McpRoute.ts"
 import type { Tools } from "./Tools.ts"
 
 /** Asked whether so many messages may be answered, before any is. */
-export type Admit = (messages: number) => Effect.Effect<void, TooMuch>
+export type Admit = (messages: number) => Effect.Effect<void, RateLimited>
 
 /** The messages of a batch at most (the library's own bound), and the members of one, and of its params. */
 const maxParts = 100
@@ -87,7 +87,7 @@ export const readMessages = Effect.fnUntraced(function* (
   text: string,
   tools: Tools,
   admit: Admit
-): Effect.fn.Return<Messages, Unreadable | TooMuch> {
+): Effect.fn.Return<Messages, Unreadable | RateLimited> {
   const { issue, value: body } = yield* inTurns(parseInTurns(text, /^\s*\[/.test(text) ? batch : message, bounds))
   if (issue !== undefined) return yield* unreadable(issue)
   yield* admit(Array.isArray(body) ? body.length : 1)
@@ -122,10 +122,7 @@ const nameOf = (message: unknown, tools: Tools): string | undefined => {
   return typeof tool === "string" ? tools.named(tool)?.name : undefined
 }
 
-/**
- * What a body of `/mcp` asks for, for logs and metrics: `mcp.query`, `mcp.tools/list`. It is one of few words, whatever the
- * client sends.
- */
+/** What a body of `/mcp` asks for, in one of few words, for logs and metrics: `mcp.query`, `mcp.tools/list`. */
 export const operationOf = (body: unknown, tools: Tools): string => {
   const operations = new Set(
     (Array.isArray(body) ? body : [body]).map((message) => `mcp.${nameOf(message, tools) ?? "unknown"}`)

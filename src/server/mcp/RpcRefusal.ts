@@ -75,10 +75,7 @@ const adviceFor = (token: string | undefined): string => {
     : "The access token is unknown, over or revoked. Refresh it, or sign in again."
 }
 
-/**
- * Sends a client to the sign-in (RFC 6750 section 3, RFC 9728 section 5.1). Only who showed a token is told that it is not
- * valid: for the others nothing went wrong.
- */
+/** Sends a client to the sign-in (RFC 6750 section 3, RFC 9728 section 5.1); it is no error to have no token yet. */
 export const unauthorized = (baseUrl: string, token?: string): RpcRefusal => {
   const advice = adviceFor(token)
   const parameters = [

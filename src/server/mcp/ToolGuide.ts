@@ -25,21 +25,16 @@ const saidInWords: ReadonlySet<string> = new Set([
   "minLength"
 ])
 
-const anyObject: PlainSchema = { type: "object", additionalProperties: true }
-
 const mapValues = (values: Readonly<Record<string, PlainSchema>>, map: (value: PlainSchema) => PlainSchema) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]))
 
-/** Which tool of the list said a description first. */
-type Said = Map<string, string>
-
-/** A schema in few words: where an earlier tool has the same, it is referred to, with all its parts. */
-const brief = <S extends PlainSchema>(tool: string, schema: S, said: Said): S => {
+/** A schema in few words: `said` has which tool said a description first, which is referred to, with all its parts. */
+const brief = <S extends PlainSchema>(tool: string, schema: S, said: Map<string, string>): S => {
   const { description = "", items, properties } = schema
   const first = said.get(description)
   if (first === undefined && description.length > shortLength) said.set(description, tool)
   const isSaid = first !== undefined && first !== tool
-  const inner = isSaid && items?.properties !== undefined ? anyObject : items
+  const inner = isSaid && items?.properties ? { type: "object", additionalProperties: true } : items
   const others = Object.entries(schema).filter(([name, value]) => !saidInWords.has(name) && value !== false)
   return {
     ...(Object.fromEntries(others) as S),
@@ -65,12 +60,9 @@ const outlined = <S extends PlainSchema>(schema: S): S => ({
   properties: mapValues(schema.properties ?? {}, outline)
 })
 
-/**
- * The tools with each description of an argument or a result said once, by the first tool that has it: models read the whole
- * list in every conversation.
- */
+/** The tools with each description said once, by the first: models read the whole list in every conversation. */
 export const sayingOnce = (tools: ReadonlyArray<ListedTool>): ReadonlyArray<ListedTool> => {
-  const said: Said = new Map()
+  const said = new Map<string, string>()
   return tools.map((tool) => ({
     ...tool,
     inputSchema: brief(tool.name, tool.inputSchema, said),

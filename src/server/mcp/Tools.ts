@@ -2,7 +2,7 @@ import type { Access } from "../../domain/Actor.ts"
 import { type Limits, longestRequest } from "../../domain/Limits.ts"
 import type { Bounds } from "../../domain/json/ParseEnvelope.ts"
 import { systemFieldBytes } from "../../domain/RowInput.ts"
-import { type ListedTool, shortTool, wholeTool, type Tool } from "./Tool.ts"
+import { shortTool, wholeTool, type Tool } from "./Tool.ts"
 import { sayingOnce } from "./ToolGuide.ts"
 import {
   add,
@@ -42,22 +42,6 @@ const tools: ReadonlyArray<Tool> = [
   openTextField
 ]
 
-/** The tools of one service. */
-export interface Tools {
-  /**
-   * The tools that a connection may call, as it is told of them; the others are neither listed nor called. The core is all
-   * but aliases, which may be called nevertheless.
-   */
-  readonly listedFor: (access: Access, isCore?: boolean) => ReadonlyArray<ListedTool>
-  /** All tools, each with all its descriptions, for pages that show them one by one. */
-  readonly described: ReadonlyArray<ListedTool>
-  /** The tool of a name, whoever may call it. */
-  readonly named: (name: string) => Tool | undefined
-  readonly bounds: Bounds
-  /** How many characters the arguments of a tool may have, whatever they hold. */
-  readonly longestArguments: (tool: Tool) => number
-}
-
 /** What the arguments of calls are held to while they are parsed. */
 export const argumentBounds = (limits: Limits): Bounds => ({
   limits: { ...limits },
@@ -65,7 +49,7 @@ export const argumentBounds = (limits: Limits): Bounds => ({
 })
 
 /** The tools of a service with these limits. */
-export const makeTools = (limits: Limits): Tools => {
+export const makeTools = (limits: Limits) => {
   const brief = (isListed: (tool: Tool) => boolean) =>
     sayingOnce(tools.filter(isListed).map((tool) => shortTool(tool, limits)))
   const lists = {
@@ -75,10 +59,16 @@ export const makeTools = (limits: Limits): Tools => {
   }
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   return {
+    /** All tools, each with all its descriptions, for pages that show them one by one. */
     described: tools.map((tool) => wholeTool(tool, limits)),
-    listedFor: (access, isCore = false) => lists[access === "read" ? "read" : isCore ? "core" : "full"],
-    named: (name) => byName.get(name),
+    /** The tools that a connection is told of. The core is all but aliases, which may be called nevertheless. */
+    listedFor: (access: Access, isCore = false) => lists[access === "read" ? "read" : isCore ? "core" : "full"],
+    /** The tool of a name, whoever may call it. */
+    named: (name: string) => byName.get(name),
     bounds: argumentBounds(limits),
-    longestArguments: ({ rows }) => longestRequest(rows(limits), limits.rowBytes)
+    /** How many characters the arguments of a tool may have, whatever they hold. */
+    longestArguments: ({ rows }: Tool) => longestRequest(rows(limits), limits.rowBytes)
   }
 }
+
+export type Tools = ReturnType<typeof makeTools>

@@ -161,10 +161,7 @@ const stateOf = (query: string): string | undefined => {
   return writtenByHand.test(state) ? state.replaceAll("+", "%2B") : state
 }
 
-/**
- * Writes a query that every parser reads alike, with `%20` for blanks and `%2B` for pluses. The `state` keeps the spelling of
- * {@link stateOf}.
- */
+/** Writes a query that every parser reads alike, with `%20` and `%2B`; the `state` stays as {@link stateOf} gave it. */
 const writeQuery = (parameters: URLSearchParams, state: string | undefined): string => {
   const others = [...parameters].filter(([name]) => name !== "state")
   const query = new URLSearchParams(others).toString().replaceAll("+", "%20")

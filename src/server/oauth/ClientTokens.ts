@@ -178,10 +178,7 @@ export class ClientTokens extends Context.Service<ClientTokens>()("agent-memory/
       return yield* Effect.fromResult(yield* inTurn(accountId, replaceToken(accountId, hash, request)))
     })
 
-    /**
-     * Revokes a token (RFC 7009), and with a refresh token its whole connection. Another client's token is treated like an
-     * unknown one.
-     */
+    /** Revokes a token (RFC 7009), or a refresh token's whole connection. Another client's token counts as unknown. */
     const revoke = traced("ClientTokens.revoke")(function* (clientId: string, token: string) {
       const accountId = Option.getOrUndefined(
         Option.orElse(accountOfToken(token, accessTokenPrefix), () => accountOfToken(token, refreshTokenPrefix))

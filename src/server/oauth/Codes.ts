@@ -51,7 +51,7 @@ export class Codes extends Context.Service<Codes>()("agent-memory/server/oauth/C
           code_challenge, resource, scope, access, tables, created_at, expires_at)
         SELECT ${accountId}, ${yield* tokens.hash(code)}, ${yield* Effect.orDie(random.uuidV4())}, ${allowed.clientId},
           ${allowed.clientName}, ${allowed.redirectUri ?? null}, ${allowed.codeChallenge}, ${allowed.resource},
-          ${allowed.scope}, ${grant.access}, ${grant.tables === null ? null : texts(grant.tables)}::text[],
+          ${allowed.scope}, ${grant.access}, ${grant.tables && texts(grant.tables)}::text[],
           now, now + interval '60 seconds'
         FROM memory_now() AS now
       `)

@@ -32,13 +32,12 @@ export class Grants extends Context.Service<Grants>()("agent-memory/server/oauth
     const lastUses = yield* LastUses
     const { baseUrl } = yield* Settings
 
-    const insert = traced("Grants.insert")(function* (code: AllowedCode) {
-      const { access, tables } = code.grant
+    const insert = traced("Grants.insert")(function* ({ grant, ...code }: AllowedCode) {
       yield* sql`
         INSERT INTO connections
           (account_id, connection_id, client_id, client_name, resource, scope, access, tables, created_at, expires_at)
         SELECT ${code.accountId}, ${code.connectionId}, ${code.clientId}, ${code.clientName}, ${code.resource},
-          ${code.scope}, ${access}, ${tables === null ? null : texts(tables)}::text[], now, now + interval '90 days'
+          ${code.scope}, ${grant.access}, ${grant.tables && texts(grant.tables)}::text[], now, now + interval '90 days'
         FROM memory_now() AS now
       `
     }, refine)
@@ -68,7 +67,7 @@ export class Grants extends Context.Service<Grants>()("agent-memory/server/oauth
     ) {
       yield* sql`
         UPDATE connections
-        SET client_name = ${name}, access = ${access}, tables = ${tables === null ? null : texts(tables)}::text[]
+        SET client_name = ${name}, access = ${access}, tables = ${tables && texts(tables)}::text[]
         WHERE account_id = ${accountId} AND connection_id = ${id} AND expires_at > memory_now()
       `
     }, refine)

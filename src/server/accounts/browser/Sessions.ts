@@ -41,10 +41,7 @@ export interface BrowserSession {
   readonly isThis: boolean
 }
 
-/**
- * The signed-in person as an actor. Versions keep its id and name, and are shown to whoever may read the row, so that these
- * say nothing of the address.
- */
+/** The signed-in person as an actor. Whoever reads versions sees its id and name: they say nothing of the address. */
 export const personOf = ({ accountId, incarnation, now, revision }: Omit<FoundSession, "email" | "token">): Actor => ({
   accountId,
   kind: "person",

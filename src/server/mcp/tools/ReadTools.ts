@@ -119,7 +119,6 @@ const hasLongText = ({ data }: Row): boolean =>
 const readCut =
   "Name a field in fields to read more of it, or give the person the link; to change a long text, send edits."
 const readOn = "for more, call query again with cursor set to next_cursor"
-const readLess = "; with fields, more rows fit"
 
 export const query = tool({
   name: "query",
@@ -171,8 +170,8 @@ export const query = tool({
     const matched = hasMore || after !== undefined ? yield* rows.matched(actor, table, parsed) : shown.length
     const next = hasMore ? cursorAfter(bound, found.rows.slice(0, shown.length), after) : undefined
     const place = `${shown.length} ${after === undefined ? "" : "more "}of ${matched} rows`
-    const isWide = isCut && selection === undefined && next !== undefined
-    const way = next === undefined ? noCursor : `${readOn}${isWide ? readLess : ""}.`
+    const readLess = isCut && selection === undefined ? "; with fields, more rows fit" : ""
+    const way = next === undefined ? noCursor : `${readOn}${readLess}.`
     const reading = hasMore ? `${place}; ${way}` : undefined
     const finding =
       after === undefined ? yield* rows.notes.ofPage({ table, filter, sort, selection }, actor, found.rows) : undefined
@@ -235,10 +234,14 @@ export const count = tool({
   })
 })
 
-const printed = Effect.map((link: object) => JsonText.trusted(print(link)))
-
 // The links let whoever has them edit, so that they are no reading of a connection that may only read.
-const opens = { hints: { ...reads, readOnlyHint: false, idempotentHint: false }, isRead: () => true } as const
+const opens = {
+  hints: { ...reads, readOnlyHint: false, idempotentHint: false },
+  isRead: () => true,
+  output: Schema.Struct(F.linkFields)
+}
+
+const printed = Effect.map((link: object) => JsonText.trusted(print(link)))
 
 export const openRow = tool({
   name: "open_row",
@@ -247,11 +250,7 @@ export const openRow = tool({
     "Makes a page where a person sees and edits a row, and a download, both for {limits.linkMinutes}. Give them the viewer_url unchanged; whoever has it can edit.",
   ...opens,
   input: Schema.Struct({ table: F.table, id: F.id }),
-  output: Schema.Struct(F.linkFields),
-  run: Effect.fnUntraced(function* (target, actor) {
-    const links = yield* Links
-    return yield* printed(links.toRow(actor, target))
-  })
+  run: (target, actor) => Effect.flatMap(Links, (links) => printed(links.toRow(actor, target)))
 })
 
 export const openTextField = tool({
@@ -259,14 +258,6 @@ export const openTextField = tool({
   title: "Open a text for a person",
   description: "As open_row, for one text field of a row, with a preview of Markdown.",
   ...opens,
-  input: Schema.Struct({
-    table: F.table,
-    id: F.id,
-    field: F.text("A field that is a string.")
-  }),
-  output: Schema.Struct(F.linkFields),
-  run: Effect.fnUntraced(function* (target, actor) {
-    const links = yield* Links
-    return yield* printed(links.toTextField(actor, target))
-  })
+  input: Schema.Struct({ table: F.table, id: F.id, field: F.text("A field that is a string.") }),
+  run: (target, actor) => Effect.flatMap(Links, (links) => printed(links.toTextField(actor, target)))
 })
