@@ -77,10 +77,8 @@ export class SignInThrottle extends Context.Service<SignInThrottle>()("agent-mem
 
     /** Takes a token from every bucket, or from none if one of them is empty. */
     const spend = traced("SignInThrottle.spend")(function* (limits: ReadonlyArray<HourlyLimit>) {
-      const aheadOf = yield* lock(
-        limits.map(({ bucket }) => bucket),
-        hourSeconds
-      )
+      const buckets = limits.map(({ bucket }) => bucket)
+      const aheadOf = yield* lock(buckets, hourSeconds)
       const paced = limits.map(({ bucket, perHour }) => ({
         bucket,
         perHour,

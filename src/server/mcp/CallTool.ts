@@ -114,17 +114,17 @@ const withoutTotals: Readonly<Record<string, object>> = {
 }
 
 const refused = (problem: Problem, requestId: string, { tables }: AuthenticatedConnection): ToolOutcome => {
-  const told = { ...problem, ...(tables !== null && withoutTotals[problem.code]) }
+  const told: Problem & { readonly errors?: ReadonlyArray<FieldIssue> } = {
+    ...problem,
+    ...(tables !== null && withoutTotals[problem.code])
+  }
   const members = Object.fromEntries(
     Object.entries(told).filter(([name, value]) => shown.includes(name) && value !== undefined)
   )
-  const isSaid = isSaidByDetail(told)
+  // Whether the one field that is at fault is named in the detail already.
+  const isSaid = told.errors?.length === 1 && told.detail?.startsWith(told.errors[0]?.path ?? " ") === true
   if (isSaid) delete members["errors"]
   const hint = hints[problem.code] ?? (isSaid ? "Correct it and call the tool again." : undefined)
   const request = inLog.has(problem.code) ? { request_id: requestId } : {}
   return { _tag: "Refused", problem: { ...members, ...(hint && { hint }), ...request } }
 }
-
-/** Whether the one field that is at fault is named in the detail already. */
-const isSaidByDetail = ({ detail = "", errors }: Problem & { readonly errors?: ReadonlyArray<FieldIssue> }): boolean =>
-  errors?.length === 1 && detail.startsWith(errors[0]?.path ?? " ")

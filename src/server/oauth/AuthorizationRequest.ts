@@ -75,38 +75,34 @@ const faultOf = (query: URLSearchParams, baseUrl: string): Fault | undefined => 
   return { code: "consent_required", detail: "prompt=none is not supported: a person has to approve the connection." }
 }
 
+const refuse = (detail: string) => new PageRefusal({ detail })
+
 /** The client, and where it can be answered. Until both are known, nothing is sent to it. */
 const recipient = Effect.fnUntraced(function* (query: URLSearchParams, ip: string) {
   const clients = yield* Clients
   const [clientId, ...otherIds] = query.getAll("client_id")
-  if (clientId === undefined || otherIds.length > 0) {
-    return yield* new PageRefusal({ detail: "The URL must have exactly one client_id." })
-  }
+  if (clientId === undefined || otherIds.length > 0) return yield* refuse("The URL must have exactly one client_id.")
   const client = yield* clients.find(clientId, ip)
   const [given, ...others] = query.getAll("redirect_uri")
-  if (others.length > 0) return yield* new PageRefusal({ detail: "The URL must have at most one redirect_uri." })
+  if (others.length > 0) return yield* refuse("The URL must have at most one redirect_uri.")
   if (given === undefined) {
     if (client.redirectUris.length === 1) return { client, redirectUri: client.redirectUris[0]!, given }
-    return yield* new PageRefusal({
-      detail: "redirect_uri is missing. It is required, because the app has registered several."
-    })
+    return yield* refuse("redirect_uri is missing. It is required, because the app has registered several.")
   }
   if (registeredRedirect(client.redirectUris, given)) return { client, redirectUri: given, given }
-  return yield* new PageRefusal({ detail: "redirect_uri is not one of those that the app has registered." })
+  return yield* refuse("redirect_uri is not one of those that the app has registered.")
 })
 
 /** Checks a request to `/authorize`, before the page is shown and again after the person has agreed. */
 export const checkAuthorization = traced("checkAuthorization")(function* (text: string, ip: string) {
   const { baseUrl } = yield* Settings
   const query = readQuery(text)
-  if (query === undefined) {
-    return yield* new PageRefusal({ detail: `The URL may have at most ${maxParameters} parameters.` })
-  }
+  if (query === undefined) return yield* refuse(`The URL may have at most ${maxParameters} parameters.`)
   const { client, given, redirectUri } = yield* recipient(query, ip)
   const state = stateOf(text)
   const fault = faultOf(query, baseUrl)
   if (fault !== undefined) return yield* new RedirectRefusal({ redirectUri, state, ...fault })
-  const request: AuthorizationRequest = {
+  return {
     query: writeQuery(query, state),
     client,
     redirectUri,
@@ -114,8 +110,7 @@ export const checkAuthorization = traced("checkAuthorization")(function* (text: 
     state,
     codeChallenge: query.get("code_challenge") ?? "",
     scope: grantedScope(query.get("scope"))
-  }
-  return request
+  } satisfies AuthorizationRequest
 })
 
 /** The URL that sends a response to the client. The redirect URI is used byte for byte as registered. */
