@@ -80,7 +80,7 @@ export class RetentionRepo extends Context.Service<RetentionRepo>()("agent-memor
       return found.map((row) => row.account_id)
     }, refine)
 
-    /** Continues after `victims` of a table: its account, if it has any and `account` holds, is changed and loses them. */
+    /** Ends a statement that found `victims`: changes their account, if it is as `account` says, and removes them. */
     const removing = (table: keyof typeof expiring, changes: Statement.Fragment, account: Statement.Fragment) => sql`
         account AS (
           UPDATE accounts

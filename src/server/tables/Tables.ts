@@ -3,7 +3,6 @@ import { SqlClient } from "effect/sql"
 import { JsonText, print } from "../../domain/json/JsonText.ts"
 import type { AccountId, Usage } from "../../domain/Account.ts"
 import { sees, type Actor } from "../../domain/Actor.ts"
-import type { Unavailable } from "../../domain/Problem.ts"
 import { commonFields } from "../../domain/query/Fields.ts"
 import { timeText } from "../../domain/Row.ts"
 import { usageLimits } from "../../domain/Limits.ts"
@@ -74,12 +73,9 @@ export class Tables extends Context.Service<Tables>()("agent-memory/server/table
     }, refine)
 
     /** {@link listed}, each with its fields where they are asked for: at most `mostFields`. */
-    const entries = Effect.fnUntraced(function* (
-      actor: Actor,
-      mostFields: number | undefined
-    ): Effect.fn.Return<ReadonlyArray<TableEntry | DescribedTable>, Unavailable> {
+    const entries = Effect.fnUntraced(function* (actor: Actor, mostFields: number | undefined) {
       const tables = yield* listed(actor)
-      if (mostFields === undefined) return tables.map(({ name, rows }) => ({ name, rows }))
+      if (mostFields === undefined) return tables.map(({ name, rows }): TableEntry | DescribedTable => ({ name, rows }))
       return yield* Effect.forEach(tables, ({ name, rows }) =>
         Effect.map(rowsOf.overview(actor, name), ({ changedAt, fields }): DescribedTable => {
           const told = commonFields(fields, mostFields)
