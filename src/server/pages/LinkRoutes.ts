@@ -13,8 +13,14 @@ import { problemResponse, renderMethodNotAllowed, type Problem, type Renderer } 
 import { route } from "../doors/Routes.ts"
 import { rateLimited, type RequestClass } from "../keys/Admission.ts"
 import { RateLimiter } from "../keys/RateLimiter.ts"
-import { LinkContents, linkExpired, type OpenedLink } from "../links/LinkContent.ts"
-import { attachment, downloadOf, rowDownload } from "../links/LinkDownload.ts"
+import {
+  attachment,
+  downloadOf,
+  LinkContents,
+  linkExpired,
+  rowDownload,
+  type OpenedLink
+} from "../links/LinkContent.ts"
 import { isEditable, LinkEdits } from "../links/LinkEdits.ts"
 import { Links, type FoundLink } from "../links/Links.ts"
 import * as Metrics from "../telemetry/Metrics.ts"

@@ -153,15 +153,6 @@ export const explanations: Readonly<Record<string, { readonly why: string; reado
   }
 }
 
-interface ProblemFacts {
-  readonly code: string
-  /** Usually one; a code has two where some operations declare no better status than 400. */
-  readonly statuses: ReadonlyArray<number>
-  readonly title: string
-  readonly hint: string
-  readonly example: string
-}
-
 type ProblemClass = (new (fields: Record<string, unknown>) => {
   readonly code: string
   readonly status: number
@@ -192,7 +183,7 @@ const statusesOf = (problem: { readonly status: number }): ReadonlyArray<number>
   ...new Set([problem.status, ...declared.flatMap(({ is, status }) => (is(problem) ? [status] : []))])
 ]
 
-const factsOf = (Problem: ProblemClass): ProblemFacts => {
+const factsOf = (Problem: ProblemClass) => {
   const members = Object.fromEntries(Object.entries(sampleMembers).filter(([name]) => name in Problem.fields))
   const problem = new Problem({ detail: "", ...members })
   const { code, hint = "", status, title, type } = problem
@@ -201,8 +192,11 @@ const factsOf = (Problem: ProblemClass): ProblemFacts => {
   return { code, statuses: statusesOf(problem), title, hint, example: JSON.stringify(body, null, 2) }
 }
 
-/** Every failure of the service, one for each code, by name. */
-export const problems: ReadonlyArray<ProblemFacts> = [
+/**
+ * Every failure of the service, one for each code, by name. A code has two statuses where some operations declare no better
+ * one than 400.
+ */
+export const problems = [
   ...Map.groupBy(Object.values<unknown>(P).filter(isProblemClass).map(factsOf), ({ code }) => code).values()
 ].flatMap(([first, ...others]) =>
   first === undefined
