@@ -7,7 +7,7 @@ import { JsonText } from "../../../domain/json/JsonText.ts"
 import type { WorkRow } from "../engine/Workspace.ts"
 
 /** An archived version of a row that becomes its content again, also where the row was deleted. */
-interface Restore {
+export interface Restore {
   readonly action: "restore"
   readonly id: string
   readonly version: number

@@ -30,7 +30,7 @@ import type { Filter } from "../../../domain/Query.ts"
 import { JsonText } from "../../../domain/json/JsonText.ts"
 
 /** Changes of the row with this id; the id is any text. */
-interface UpdateRow {
+export interface UpdateRow {
   readonly action: "update_row"
   readonly id: string
 }
@@ -62,14 +62,14 @@ export const updateRow: OperationKind<
 }
 
 /** Changes of the one row that matches a filter and has the words of a search, or of each that does. */
-interface SentUpdateWhere extends SentChanges {
+export interface SentUpdateWhere extends SentChanges {
   readonly action: "update_where"
   readonly filter: JsonText
   readonly search?: string | undefined
   readonly allowMultiple?: boolean
 }
 
-interface UpdateWhere extends RowChanges {
+export interface UpdateWhere extends RowChanges {
   readonly action: "update_where"
   readonly filter: Filter
   readonly allowMultiple: boolean
