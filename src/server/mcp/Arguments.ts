@@ -54,7 +54,7 @@ const exactMeant = (value: JsonText, ast: SchemaAST.AST): JsonText => {
  * Arguments as they are meant: some clients send numbers, booleans and null as strings, and some models fill in every
  * argument, those that they mean to leave out with null. Rows, patches and filters stay as they are.
  */
-export const asMeant = (value: unknown, ast: SchemaAST.AST): unknown => {
+const asMeant = (value: unknown, ast: SchemaAST.AST): unknown => {
   if (typeof value === "string") return scalarMeant(value, ast)
   if (JsonText.is(value)) return exactMeant(value, ast)
   if (Array.isArray(value)) {
