@@ -18,28 +18,32 @@ export const stackless = <A extends new (...args: ReadonlyArray<never>) => Error
     }
   })
 
-/** A kind of problem. It says what the caller can do, so it has no stack trace. */
-export const Problem: typeof HttpApiError.Problem = (() =>
-  (...kind: Parameters<ReturnType<typeof HttpApiError.Problem<Error>>>) =>
-    stackless(HttpApiError.Problem<Error>()(...kind))) as never
-
 /**
- * The members that every failure's body has beside RFC 9457's own: `code` is stable and documented at
- * `/docs/errors#<code>`, `hint` says the next call to make, `request_id` names the request in the logs, `operation` is the index of the failed one in a batch.
+ * A kind of problem. It says what the caller can do, so it has no stack trace. Beside RFC 9457's members each has: `code`,
+ * which is stable and documented at `/docs/errors#<code>`, `hint`, the next call to make, `request_id`, which names the request
+ * in the logs, and `operation`, the index of the failed one in a batch. `status` is the usual one.
  */
-export const members = <const Code extends string>(code: Code, hint: string) => ({
-  code: Schema.tag(code),
-  hint: Schema.optionalKey(Schema.String).pipe(Schema.withConstructorDefault(Effect.succeed(hint))),
-  request_id: Schema.optionalKey(Schema.String),
-  operation: Schema.optionalKey(Schema.Finite)
-})
-
-/** RFC 9457's members that are the same of all problems of a kind; `status` is the usual one. */
-export const declare = <const Code extends string>(code: Code, status: number, title: string) => ({
-  type: `/docs/errors#${code}` as const,
-  status,
-  title
-})
+export const Problem =
+  <Self>() =>
+  <const Tag extends string, const Code extends string, const Members extends Schema.Struct.Fields = {}>(
+    tag: Tag,
+    status: number,
+    code: Code,
+    { hint, members, title }: { readonly title: string; readonly hint: string; readonly members?: Members }
+  ) => {
+    const made = HttpApiError.Problem<Self>()(
+      tag,
+      { type: `/docs/errors#${code}` as const, status, title },
+      {
+        code: Schema.tag(code),
+        hint: Schema.optionalKey(Schema.String).pipe(Schema.withConstructorDefault(Effect.succeed(hint))),
+        request_id: Schema.optionalKey(Schema.String),
+        operation: Schema.optionalKey(Schema.Finite),
+        ...(members as Members)
+      }
+    )
+    return stackless(made as never) as typeof made
+  }
 
 /** A problem with other members, or more of them. */
 export const withMembers = <P extends object>(problem: P, changed: { readonly [Member in keyof P]?: P[Member] }): P =>
@@ -55,6 +59,16 @@ export const FieldIssue = Schema.Struct({
   message: Schema.String
 })
 export type FieldIssue = typeof FieldIssue.Type
+
+/**
+ * The error of one field of a request, which is named by a JSON Pointer into the body, or by a parameter's name and a pointer
+ * into its value, as in `filter/age`.
+ */
+export const fieldIssue = (place: string, message: string): FieldIssue => {
+  if (place === "" || place.startsWith("/")) return { path: place, message }
+  const [parameter = "", ...tokens] = place.split("/")
+  return tokens.length === 0 ? { parameter, message } : { parameter, path: `/${tokens.join("/")}`, message }
+}
 
 /** The invalid fields. */
 export const errors = { errors: Schema.optionalKey(Schema.Array(FieldIssue)) }
