@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Timestamp } from "../domain/Account.ts"
 import * as P from "../domain/Problem.ts"
 import { defaultQueryLimit } from "../domain/Limits.ts"
-import { ChangedBy, deletedPlaceOf } from "../domain/Row.ts"
+import { ChangedBy, timedPlaceOf } from "../domain/Row.ts"
 import { reads, writes } from "./Middleware.ts"
 import {
   asInteger,
@@ -76,7 +76,7 @@ export class VersionsApi extends HttpApiGroup.make("versions")
       params: tableParams,
       query: {
         limit: pageLimit("rows", defaultQueryLimit),
-        cursor: pageCursor(deletedPlaceOf)
+        cursor: pageCursor(timedPlaceOf)
       },
       success: jsonBody(Schema.Struct({ versions: Schema.Array(Version), ...pageFields })),
       error: [...badJson, P.Unavailable]

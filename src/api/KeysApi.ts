@@ -1,8 +1,9 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { CreatedApiKey, CreateKeyRequest, KeyId, KeyPage, placeOf } from "../domain/Key.ts"
+import { CreatedApiKey, CreateKeyRequest, KeyId, KeyPage } from "../domain/Key.ts"
 import { maxQueryLimit } from "../domain/Limits.ts"
 import * as P from "../domain/Problem.ts"
+import { timedPlaceOf } from "../domain/Row.ts"
 import { reads, withStatus, writes } from "./Middleware.ts"
 import { badBody, jsonBody, pageCursor, pageLimit, refusedIdempotencyKey } from "./Payloads.ts"
 
@@ -12,7 +13,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
     HttpApiEndpoint.get("list", "/_keys", {
       query: {
         limit: pageLimit("keys", maxQueryLimit),
-        cursor: pageCursor(placeOf)
+        cursor: pageCursor(timedPlaceOf)
       },
       success: jsonBody(KeyPage),
       error: [P.InvalidRequest, P.Unavailable]

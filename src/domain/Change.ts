@@ -2,7 +2,7 @@ import { Option, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { Timestamp } from "./Account.ts"
 import type { JsonText } from "./json/JsonText.ts"
-import { timeText, ChangedBy } from "./Row.ts"
+import { ChangedBy, cursorParts, timeText } from "./Row.ts"
 
 /** What a write did to a row. */
 export const ChangeOperation = Schema.Literals(["add", "update", "delete", "restore", "import"])
@@ -50,17 +50,14 @@ export interface ChangePlace extends Pick<Change, "change" | "place"> {
 /** Behind all rows of a write. */
 export const lastPlace = 2_147_483_647
 
-const cursorFormat = /^([on])(\d{1,15})-(\d{1,9})$/
-
 /** The cursor of the page after a change. */
 export const cursorAfterChange = ({ change, oldestFirst, place }: ChangePlace): string =>
   Base64Url.encode(`${oldestFirst ? "o" : "n"}${change}-${place}`)
 
 /** Reads {@link cursorAfterChange}; none for any other text. */
 export const changePlaceOf = (cursor: string): Option.Option<ChangePlace> =>
-  Option.flatMap(Option.getSuccess(Base64Url.decodeString(cursor)), (text) => {
-    const [, direction, change, place] = cursorFormat.exec(text) ?? []
-    return place === undefined
-      ? Option.none()
-      : Option.some({ change: Number(change), place: Number(place), oldestFirst: direction === "o" })
-  })
+  Option.map(cursorParts(cursor, /^([on])(\d{1,15})-(\d{1,9})$/), ([direction, change, place]) => ({
+    change: Number(change),
+    place: Number(place),
+    oldestFirst: direction === "o"
+  }))

@@ -1,6 +1,6 @@
 import { Option, Schema } from "effect"
-import { Base64Url } from "effect/encoding"
 import { AccountId, Timestamp } from "./Account.ts"
+import { timedCursor } from "./Row.ts"
 
 /** A key's id, used to revoke it. An id from a caller can be any string. */
 export const KeyId = Schema.String.pipe(Schema.brand("KeyId"))
@@ -101,20 +101,5 @@ export const parse = (text: string): Option.Option<AccountId> => {
 /** The part of a key that is listed: everything up to the fourth character of the secret. */
 export const prefix = (key: string): string => key.slice(0, "svc_live_".length + 20 + 1 + 4)
 
-/** The position of a key in the list: its time of creation, in milliseconds, and its id. */
-export interface KeyPlace {
-  readonly createdAt: number
-  readonly id: string
-}
-
-const cursorFormat = /^(\d{1,13}) ([0-9a-f-]{36})$/
-
 /** The cursor of the page after a key. */
-export const cursorAfter = ({ created_at, id }: ApiKey): string => Base64Url.encode(`${Date.parse(created_at)} ${id}`)
-
-/** Reads {@link cursorAfter}; none for any other text. */
-export const placeOf = (cursor: string): Option.Option<KeyPlace> =>
-  Option.flatMap(Option.getSuccess(Base64Url.decodeString(cursor)), (text) => {
-    const [, createdAt, id] = cursorFormat.exec(text) ?? []
-    return id === undefined ? Option.none() : Option.some({ createdAt: Number(createdAt), id })
-  })
+export const cursorAfter = ({ created_at, id }: ApiKey): string => timedCursor({ at: Date.parse(created_at), id })

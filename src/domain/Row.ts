@@ -131,20 +131,24 @@ export const versionText = (version: Version): string =>
   `"archived_at":"${timeText(version.archivedAt)}","expires_at":"${timeText(version.expiresAt)}",` +
   `"row":${rowText(version.row).text}}`
 
-/** The position of a row in the list of deleted ones: when it was deleted, in milliseconds, and its id. */
-export interface DeletedPlace {
-  readonly archivedAt: number
+/** The parts of a list's cursor by their format; none for any other text. */
+export const cursorParts = (cursor: string, format: RegExp): Option.Option<ReadonlyArray<string>> =>
+  Option.flatMap(Option.getSuccess(Base64Url.decodeString(cursor)), (text) =>
+    Option.map(Option.fromNullishOr(format.exec(text)), (parts) => parts.slice(1))
+  )
+
+/** The position of an entry in a list by times, in milliseconds. */
+export interface TimedPlace {
+  readonly at: number
   readonly id: string
 }
 
-const cursorFormat = /^(\d{1,15}) ([0-9a-f-]{36})$/
+/** The cursor of the page after an entry. */
+export const timedCursor = ({ at, id }: TimedPlace): string => Base64Url.encode(`${at} ${id}`)
+
+/** Reads {@link timedCursor}; none for any other text. */
+export const timedPlaceOf = (cursor: string): Option.Option<TimedPlace> =>
+  Option.map(cursorParts(cursor, /^(\d{1,13}) ([0-9a-f-]{36})$/), ([at, id]) => ({ at: Number(at), id: id! }))
 
 /** The cursor of the page after a deleted row. */
-export const cursorAfterDeleted = ({ archivedAt, row }: Version): string => Base64Url.encode(`${archivedAt} ${row.id}`)
-
-/** Reads {@link cursorAfterDeleted}; none for any other text. */
-export const deletedPlaceOf = (cursor: string): Option.Option<DeletedPlace> =>
-  Option.flatMap(Option.getSuccess(Base64Url.decodeString(cursor)), (text) => {
-    const [, archivedAt, id] = cursorFormat.exec(text) ?? []
-    return id === undefined ? Option.none() : Option.some({ archivedAt: Number(archivedAt), id })
-  })
+export const cursorAfterDeleted = ({ archivedAt, row }: Version): string => timedCursor({ at: archivedAt, id: row.id })

@@ -6,6 +6,7 @@ import { accountRefusal, type Reach } from "../../domain/Actor.ts"
 import * as Key from "../../domain/Key.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
 import { KeyLimit, RateLimited } from "../../domain/Problem.ts"
+import type { TimedPlace } from "../../domain/Row.ts"
 import { Settings } from "../config/Settings.ts"
 import { accountGone, makeLockAccount, makePrune, withoutNul } from "../sql/SharedSql.ts"
 import { refine, transact } from "../sql/SqlFailure.ts"
@@ -39,9 +40,9 @@ export class Keys extends Context.Service<Keys>()("agent-memory/server/keys/Keys
     /** A page of the account's keys, the oldest first, revoked ones included. */
     const list = traced("Keys.list")(function* (
       { accountId }: Reach,
-      { after, limit = maxQueryLimit }: { readonly limit?: number; readonly after?: Key.KeyPlace | undefined } = {}
+      { after, limit = maxQueryLimit }: { readonly limit?: number; readonly after?: TimedPlace | undefined } = {}
     ) {
-      const createdAt = after?.createdAt ?? 0
+      const createdAt = after?.at ?? 0
       const found = yield* sql<KeyRow>`
         SELECT key_id AS id, account_id, name, prefix, '*' AS scope, revoked_at, created_at, last_used_at
         FROM api_keys

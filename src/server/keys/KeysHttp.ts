@@ -13,6 +13,7 @@ import { makeGuesses } from "../doors/FloodLimit.ts"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { maxQueryLimit } from "../../domain/Limits.ts"
+import { timedPlaceOf } from "../../domain/Row.ts"
 import { Notices } from "../accounts/Notices.ts"
 import { Keys } from "./Keys.ts"
 
@@ -73,7 +74,7 @@ export const KeysHttp = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
         const actor = yield* CurrentActor
-        const after = cursor === undefined ? undefined : Option.getOrUndefined(Key.placeOf(cursor))
+        const after = cursor === undefined ? undefined : Option.getOrUndefined(timedPlaceOf(cursor))
         const most = limit ?? maxQueryLimit
         const found = yield* keys.list(actor, { limit: most + 1, after })
         const page = found.slice(0, most)

@@ -3,7 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentActor } from "../../api/Middleware.ts"
 import { defaultQueryLimit } from "../../domain/Limits.ts"
-import { deletedPlaceOf } from "../../domain/Row.ts"
+import { timedPlaceOf } from "../../domain/Row.ts"
 import { answer } from "../capacity/SendResponse.ts"
 import { Rows } from "../tables/Rows.ts"
 import { guardHeaderOf, targetOf, writeAnswer } from "../tables/TablesHttp.ts"
@@ -25,7 +25,7 @@ export const VersionsHttp = HttpApiBuilder.group(
         return answer(yield* versions.list(yield* CurrentActor, params.table, query.id))
       }),
       deleted: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
-        const after = cursor === undefined ? undefined : Option.getOrUndefined(deletedPlaceOf(cursor))
+        const after = cursor === undefined ? undefined : Option.getOrUndefined(timedPlaceOf(cursor))
         const query = { limit: limit ?? defaultQueryLimit, after }
         const actor = yield* CurrentActor
         const page = yield* versions.deleted(actor, params.table, query)

@@ -10,7 +10,7 @@ import {
   cursorAfterDeleted,
   versionText,
   type CurrentAuthor,
-  type DeletedPlace,
+  type TimedPlace,
   type Version
 } from "../../domain/Row.ts"
 import { Capacity, readWithinRoom } from "../capacity/Capacity.ts"
@@ -51,7 +51,7 @@ const versionOf = (table: string, id: string, { data, version, ...one }: StoredV
 
 interface DeletedQuery {
   readonly limit: number
-  readonly after: DeletedPlace | undefined
+  readonly after: TimedPlace | undefined
 }
 
 /** The archived versions of rows. */
@@ -128,8 +128,7 @@ export class Versions extends Context.Service<Versions>()("agent-memory/server/v
       { after, limit }: DeletedQuery,
       most: number
     ) {
-      const beyond =
-        after === undefined ? sql`` : sql`AND (v.archived_at, v.row_id) < (${time(after.archivedAt)}, ${after.id})`
+      const beyond = after === undefined ? sql`` : sql`AND (v.archived_at, v.row_id) < (${time(after.at)}, ${after.id})`
       const found = yield* sql<StoredVersion & { readonly row_id: string }>`
           SELECT row_id, version, change::float8 AS change, operation, changed_by, archived_at, expires_at, created_at,
             updated_at, CASE WHEN bytes <= ${most}::float8 THEN data END AS data, bytes

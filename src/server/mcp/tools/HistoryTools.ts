@@ -6,7 +6,7 @@ import { invalid } from "../../../domain/Problem.ts"
 import {
   currentText,
   cursorAfterDeleted,
-  deletedPlaceOf,
+  timedPlaceOf,
   versionText,
   type Version,
   rowText
@@ -66,7 +66,7 @@ const badCursor = invalid("/cursor", "must be the next_cursor of an earlier resu
 
 /** The rows of a table that are deleted, each as the version to restore. */
 const ofDeleted = Effect.fnUntraced(function* (actor: Actor, table: string, cursor: string | undefined) {
-  const after = cursor === undefined ? undefined : Option.getOrUndefined(deletedPlaceOf(cursor))
+  const after = cursor === undefined ? undefined : Option.getOrUndefined(timedPlaceOf(cursor))
   if (cursor !== undefined && after === undefined) return yield* badCursor
   const versions = yield* Versions
   const found = yield* versions.readDeleted(actor, table, { limit: defaultQueryLimit, after })

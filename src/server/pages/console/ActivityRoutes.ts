@@ -2,7 +2,7 @@ import { plural } from "../../../domain/Amounts.ts"
 import { cursorAfterChange, type Change, changePlaceOf } from "../../../domain/Change.ts"
 import { shorten } from "../../../domain/json/JsonIssue.ts"
 import { readTree } from "../../../domain/json/JsonText.ts"
-import { timeText, type ChangedBy, cursorAfterDeleted, deletedPlaceOf, type Version } from "../../../domain/Row.ts"
+import { timeText, type ChangedBy, cursorAfterDeleted, timedPlaceOf, type Version } from "../../../domain/Row.ts"
 import { html, type Html } from "../../doors/Html.ts"
 import { authorHtml, authorOf, accountPage, fault, notice, proofField, timeHtml, accountResponse } from "./Frame.ts"
 import { Effect, Layer, Option, Result } from "effect"
@@ -102,7 +102,7 @@ ${next !== undefined && html`<nav class="pages" aria-label="Pages"><ul><li><a re
     yield* console.page("/activity/deleted", function* ({ actor, proof }, query) {
       const names = yield* tables.names(actor)
       const table = given(query, "table") ?? names[0]
-      const after = Option.getOrUndefined(deletedPlaceOf(query.get("cursor") ?? ""))
+      const after = Option.getOrUndefined(timedPlaceOf(query.get("cursor") ?? ""))
       const found =
         table === undefined
           ? { versions: [], hasMore: false }
