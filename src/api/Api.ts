@@ -69,7 +69,6 @@ const renameEncoded = (value: unknown): unknown => {
   )
 }
 
-/** What needs an API key. */
 const withKey = HttpApi.make("v1")
   .add(TablesApi, KeysApi, ChangesApi, VersionsApi, RowsApi, LinksApi, ConnectionsApi, AccountApi)
   .middleware(RequestBody)

@@ -23,7 +23,6 @@ import { guardedHeaders, guardFields } from "./RowPayloads.ts"
 import { changePlaceOf, ChangeRecord } from "../domain/Change.ts"
 import { TableName } from "../domain/Query.ts"
 
-/** An archived row version. */
 const Version = Schema.Struct({
   version: Schema.Int,
   id: Schema.String,
@@ -51,7 +50,6 @@ const CurrentAuthor = Schema.Struct({
     "written before changes had numbers. Absent for a deleted row."
 })
 
-/** What a page has beside its entries. */
 const pageFields = {
   has_more: Schema.Boolean,
   next_cursor: Schema.optionalKey(Schema.String),

@@ -48,10 +48,7 @@ export const reads = (summary: string, description: string, body: BodySizes = "u
 export const writes = (summary: string, description: string, body?: BodySizes) =>
   Context.add(reads(summary, description, body), CallClass, "write")
 
-/**
- * Reads the body whole and checks media type, size and UTF-8 before any of it is used. Each operation with a body or a
- * query declares the errors of a bad one itself.
- */
+/** Checks media type, size and UTF-8 of the whole body. Operations declare the errors of a bad body themselves. */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/Middleware/RequestBody", {
   error: UnsupportedMediaType
 }) {}
@@ -61,17 +58,11 @@ export class Problems extends HttpApiMiddleware.Service<Problems>()("agent-memor
   error: [NotFound, InternalError]
 }) {}
 
-/** A failure that an endpoint or its middleware declares: how to recognise it, and its status there. */
-export interface DeclaredError {
-  readonly status: number
-  readonly is: (value: unknown) => boolean
-}
-
-/** The failures that the endpoints of an interface declare. */
+/** The failures that the endpoints of an interface declare: how to recognise each, and its status there. */
 export const declaredErrors = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
-): ReadonlyArray<DeclaredError> => {
-  const declared: Array<DeclaredError> = []
+) => {
+  const declared: Array<{ readonly status: number; readonly is: (value: unknown) => boolean }> = []
   HttpApi.reflect(api, {
     onGroup: () => undefined,
     onEndpoint: ({ errors }) => {
@@ -99,25 +90,24 @@ export const withStatus = <P extends ProblemClass>(
   Problem: P
 ): Schema.Codec<P["Type"], P["Encoded"]> => {
   const identifier = `${Problem.identifier}${status}`
-  const schema = made.get(identifier) ?? makeWithStatus(status, Problem, identifier)
+  const schema =
+    made.get(identifier) ??
+    Schema.Struct({ ...Problem.fields, status: Schema.optionalKey(Schema.Literal(status)) })
+      .pipe(
+        Schema.decodeTo(
+          Schema.toType(Problem),
+          SchemaTransformation.transform({
+            decode: (members: { readonly status?: number }) =>
+              Object.defineProperty(new Problem(Struct.omit(members, ["status"]) as never), "status", {
+                value: status,
+                enumerable: true
+              }),
+            encode: (problem: object) => ({ ...problem, status })
+          }) as never
+        ),
+        HttpApiSchema.asJson({ contentType: ProblemDetails.contentType })
+      )
+      .annotate({ httpApiStatus: status, identifier })
   made.set(identifier, schema)
   return schema as Schema.Codec<P["Type"], P["Encoded"]>
 }
-
-const makeWithStatus = (status: number, Problem: ProblemClass, identifier: string): Schema.Top =>
-  Schema.Struct({ ...Problem.fields, status: Schema.optionalKey(Schema.Literal(status)) })
-    .pipe(
-      Schema.decodeTo(
-        Schema.toType(Problem),
-        SchemaTransformation.transform({
-          decode: (members: { readonly status?: number }) =>
-            Object.defineProperty(new Problem(Struct.omit(members, ["status"]) as never), "status", {
-              value: status,
-              enumerable: true
-            }),
-          encode: (problem: object) => ({ ...problem, status })
-        }) as never
-      ),
-      HttpApiSchema.asJson({ contentType: ProblemDetails.contentType })
-    )
-    .annotate({ httpApiStatus: status, identifier })

@@ -20,7 +20,6 @@ import {
 
 const field = Schema.String.annotate({ description: "The name of a top-level field." })
 
-/** One change of a field in place. */
 const Edit = Schema.Union([
   Schema.Struct({
     op: Schema.Literal("append"),
@@ -59,7 +58,6 @@ const guardOf = (rows: string) => ({
 /** The guard of a write to one row. */
 export const guardFields = guardOf("the row as it was read, which it must still have")
 
-/** The guard of a write to all rows that match. */
 const guardFieldsOfMany = guardOf("the rows as they were read, which each that matches must still have")
 
 /** The guard of a write that may find no row. */
@@ -87,7 +85,6 @@ export const guardedHeaders = {
   )
 }
 
-/** The member of an answer that points something out. */
 const noteFields = {
   note: optional(Schema.String, "Says so if the patch looks like another database's operators.")
 }

@@ -3,7 +3,6 @@ import { limitNames, limits, usageName, type UsageLimits as Values } from "./Lim
 
 const count = (description: string) => Schema.Natural.annotate({ description })
 
-/** The value of every limit. */
 const UsageLimits = Schema.Struct(
   Object.fromEntries(limitNames.map((name) => [usageName(name), count(limits[name].meaning)])) as {
     readonly [Name in keyof Values]: typeof Schema.Natural
@@ -105,10 +104,7 @@ const format = /^([a-z2-7]{20})_[A-Za-z0-9_-]{43}$/
 export const makeToken = (accountId: AccountId, random: Uint8Array, prefix = ""): string =>
   `${prefix}${accountId}_${Buffer.from(random).toString("base64url")}`
 
-/**
- * A sign-in link's token as it was pasted, without characters that no token has: blanks, line breaks, and punctuation of the
- * text around it. None where no token is left.
- */
+/** A sign-in link's token as it was pasted, without characters that no token has; none where no token is left. */
 export const signInTokenOf = (pasted: string): Option.Option<string> =>
   Option.liftPredicate(pasted.replaceAll(/[^\w-]/g, ""), (token) => /^[\w-]{43}$/.test(token))
 

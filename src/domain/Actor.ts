@@ -51,16 +51,14 @@ export const changedBy = ({ id, kind, name }: Actor): ChangedBy => ({
   name
 })
 
-/** The refusal of a change by a read-only actor. */
-const readOnly = (): InvalidRequest =>
-  new InvalidRequest({
-    detail: "This connection is read-only. Reconnect and allow saving memories.",
-    hint: "Ask the person to connect again and to choose more than reading."
-  })
-
 /** Why an actor may change nothing, or undefined. */
 export const changeRefusal = ({ access }: Pick<Reach, "access">): InvalidRequest | undefined =>
-  access.readOnly ? readOnly() : undefined
+  access.readOnly
+    ? new InvalidRequest({
+        detail: "This connection is read-only. Reconnect and allow saving memories.",
+        hint: "Ask the person to connect again and to choose more than reading."
+      })
+    : undefined
 
 /** Why an actor may not add to a table, nor create a link to it, or undefined. */
 export const tableRefusal = (actor: Pick<Reach, "access">, table: string): InvalidRequest | undefined =>
@@ -70,8 +68,8 @@ export const tableRefusal = (actor: Pick<Reach, "access">, table: string): Inval
 
 /** Why an actor may not change the account as a whole, or undefined. */
 export const accountRefusal = (actor: Pick<Reach, "access">): InvalidRequest | undefined => {
-  const { readOnly: isReadOnly, tables } = actor.access
-  if (isReadOnly || tables === null) return changeRefusal(actor)
+  const { readOnly, tables } = actor.access
+  if (readOnly || tables === null) return changeRefusal(actor)
   return new InvalidRequest({
     detail: `This connection is confined to the tables ${tables.join(", ")}.`,
     hint: "Ask the person to connect again and to choose everything."

@@ -6,14 +6,10 @@ import { timeOf, type Row } from "./Row.ts"
 export interface Guarded {
   /** The row's `updated_at`; null for no row at all. */
   readonly ifUpdatedAt?: string | null | undefined
-  /** The header `If-Match` as it was sent. */
   readonly ifMatch?: string | undefined
 }
 
-/**
- * What a row must be for a write to it to be done: absent, any that there is, or one whose last change was at one of these
- * times, in milliseconds. No row has a time of an empty list.
- */
+/** What a row must be for a write: absent, any that there is, or last changed at one of these times in milliseconds. */
 export type Guard = "absent" | "present" | ReadonlyArray<number>
 
 const example = "2026-11-27T20:07:59.549Z"

@@ -5,16 +5,13 @@ export interface Limit {
   /** The environment variable that sets it; undefined if the value is fixed or derived from another limit. */
   readonly setting?: string
   readonly fallback: number | Derived
-  /** The minimum and maximum of the setting. */
   readonly range?: readonly [least: number, most: number]
   readonly unit: "count" | "per minute" | "per hour" | Measure
-  /** What is limited, in a few words. */
   readonly label: string
   /** A sentence or two for operators and clients. Code is in backticks. */
   readonly meaning: string
 }
 
-/** A value that is derived from another limit. */
 interface Derived {
   readonly from: "storageBytes" | "writesPerMinute" | "readsPerMinute"
   readonly by: (value: number) => number
@@ -30,35 +27,21 @@ const maxDays = 36_500
 
 /** An account's default limits, as a multiple of a key's. */
 const accountShare = 20
+const accountRange = [1, accountShare * maxRate] as const
 
-const timesAKey = (from: Derived["from"], setting: string): Derived => ({
-  from,
+const timesAKey = (what: "writes" | "reads"): Derived => ({
+  from: `${what}PerMinute`,
   by: (perKey) => accountShare * perKey,
-  rule: `${accountShare} times \`${setting}\``
+  rule: `${accountShare} times \`LIMIT_${what.toUpperCase()}_PER_MINUTE\``
 })
-
-// Enough for the rows of a full account, with the system fields of many small rows.
-const importBytes: Derived = {
-  from: "storageBytes",
-  by: (storageBytes) => Math.min(256 * mib, Math.max(32 * mib, Math.ceil(storageBytes * 1.28))),
-  rule: "1.28 times `LIMIT_STORAGE_BYTES`, from 32 MB to 256 MB"
-}
-
-type Words = Pick<Limit, "label" | "meaning">
 
 const limit = (
   setting: string,
   fallback: Limit["fallback"],
   range: NonNullable<Limit["range"]>,
   unit: Limit["unit"],
-  words: Words
+  words: Pick<Limit, "label" | "meaning">
 ): Limit => ({ setting, fallback, range, unit, ...words })
-
-const withoutSetting = (fallback: Limit["fallback"], unit: Limit["unit"], words: Words): Limit => ({
-  fallback,
-  unit,
-  ...words
-})
 
 const accountLimits = {
   tables: limit("LIMIT_TABLES", 20, [1, maxCount], "count", {
@@ -137,26 +120,14 @@ const requestLimits = {
     label: "Reads per minute per key",
     meaning: "Reads per minute, for each key, each connection and each link."
   }),
-  accountWritesPerMinute: limit(
-    "LIMIT_ACCOUNT_WRITES_PER_MINUTE",
-    timesAKey("writesPerMinute", "LIMIT_WRITES_PER_MINUTE"),
-    [1, accountShare * maxRate],
-    "per minute",
-    {
-      label: "Writes per minute per account",
-      meaning: "Writes per minute of an account, across all its keys, connections and links."
-    }
-  ),
-  accountReadsPerMinute: limit(
-    "LIMIT_ACCOUNT_READS_PER_MINUTE",
-    timesAKey("readsPerMinute", "LIMIT_READS_PER_MINUTE"),
-    [1, accountShare * maxRate],
-    "per minute",
-    {
-      label: "Reads per minute per account",
-      meaning: "Reads per minute of an account, across all its keys, connections and links."
-    }
-  ),
+  accountWritesPerMinute: limit("LIMIT_ACCOUNT_WRITES_PER_MINUTE", timesAKey("writes"), accountRange, "per minute", {
+    label: "Writes per minute per account",
+    meaning: "Writes per minute of an account, across all its keys, connections and links."
+  }),
+  accountReadsPerMinute: limit("LIMIT_ACCOUNT_READS_PER_MINUTE", timesAKey("reads"), accountRange, "per minute", {
+    label: "Reads per minute per account",
+    meaning: "Reads per minute of an account, across all its keys, connections and links."
+  }),
   personWritesPerMinute: limit("LIMIT_PERSON_WRITES_PER_MINUTE", 120, [1, maxRate], "per minute", {
     label: "Writes per minute per person",
     meaning:
@@ -181,14 +152,23 @@ const requestLimits = {
     meaning:
       "The body of a batch, or of a request to `/mcp`; a read-only connection can send up to 256 KB of it. Any other request about rows can have six times `LIMIT_ROW_BYTES` plus 64 KB, up to this limit."
   }),
-  importRequestBytes: withoutSetting(importBytes, "bytes", {
+  importRequestBytes: {
+    // Enough for the rows of a full account, with the system fields of many small rows.
+    fallback: {
+      from: "storageBytes",
+      by: (storageBytes) => Math.min(256 * mib, Math.max(32 * mib, Math.ceil(storageBytes * 1.28))),
+      rule: "1.28 times `LIMIT_STORAGE_BYTES`, from 32 MB to 256 MB"
+    },
+    unit: "bytes",
     label: "Import body",
     meaning: "The body of an import: 1.28 times `LIMIT_STORAGE_BYTES`, but at least 32 MB and at most 256 MB."
-  }),
-  authRequestBytes: withoutSetting(16_384, "bytes", {
+  } as Limit,
+  authRequestBytes: {
+    fallback: 16_384,
+    unit: "bytes",
     label: "Body of a request for a sign-in, a key or a link",
     meaning: "The body of a request that signs in, or makes a key or a link."
-  })
+  } as Limit
 }
 
 const signInLimits = {
@@ -223,10 +203,7 @@ const signInLimits = {
   })
 }
 
-/**
- * Every limit, declared once: the settings, `GET /v1/_usage`, the OpenAPI document, the tools and the pages derive from it.
- * Bytes are of UTF-8.
- */
+/** Every limit, declared once: settings, `GET /v1/_usage`, OpenAPI, tools and pages derive from it. Bytes are of UTF-8. */
 export const limits = { ...accountLimits, ...historyLimits, ...requestLimits, ...signInLimits }
 
 /** The limits under their headings on the pages. */
@@ -283,12 +260,11 @@ export interface ArchiveBytes {
   readonly idempotencyBytes: number
 }
 
-/** An escape takes six characters for one byte; everything beside the rows is far below 64 KB. */
-const escapeLength = 6
-const besideRows = 65_536
-
-/** In characters: the maximum length of a request with this many rows, however they are spelled. */
-export const longestRequest = (rows: number, rowBytes: number): number => rows * escapeLength * rowBytes + besideRows
+/**
+ * In characters: the maximum length of a request with this many rows. An escape takes six for one byte, and everything beside
+ * the rows is far below 64 KB.
+ */
+export const longestRequest = (rows: number, rowBytes: number): number => rows * 6 * rowBytes + 65_536
 
 /** How many rows a query returns by default, and at most. */
 export const defaultQueryLimit = 100
@@ -300,7 +276,7 @@ export const maxKeyNames = 32
 /** The most edits of one update. */
 export const maxEdits = 20
 
-/** The maximum number of comparisons in a filter, the maximum size of its JSON in bytes, and the maximum number of values in an `in`. */
+/** The most comparisons of a filter, bytes of its JSON, and values of an `in`. */
 export const maxFilterConditions = 50
 export const maxFilterBytes = 16_384
 export const maxInValues = 100

@@ -1,10 +1,7 @@
 import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 
-/**
- * A class of errors without stack traces. A trace keeps what its functions work on in memory, which may be every row of an
- * account, as long as the error; an expected refusal has no use for it.
- */
+/** A class of errors without stack traces: a trace keeps what its functions work on in memory, maybe all rows. */
 export const stackless = <A extends new (...args: ReadonlyArray<never>) => Error>(Base: A): A =>
   new Proxy(Base, {
     construct: (base, args, made) => {

@@ -12,13 +12,9 @@ import type { Look } from "./query/Look.ts"
 import { parseSearch } from "./query/SearchWords.ts"
 import { isRowId, systemFields, timeOf, type Row } from "./Row.ts"
 
-/**
- * A field to sort by. Rows that compare equal stay in insertion order; those of equal `created_at` or `updated_at` are in
- * reverse insertion order where the sort is descending, so that the newest come first.
- */
+/** A field to sort by. Equal rows stay in insertion order; those of equal times are in reverse where the sort is descending. */
 export interface Sort {
   readonly field: string
-  /** The field's name as in the stored sort keys. */
   readonly encoded: string
   readonly descending: boolean
 }
@@ -70,16 +66,12 @@ export interface Filter {
   readonly updatedAt: number | undefined
   readonly fields: FieldFilter
   readonly conditions: ReadonlyArray<Condition>
-  /** The folded words of a search. */
   readonly words: ReadonlyArray<string>
   /** The JSON of a filter with conditions: equal texts ask for the same. */
   readonly text: string
 }
 
-/**
- * Reads a filter from its JSON object: of at most 50 comparisons and 16,384 bytes. A field's value is a scalar, which it has
- * to be equal to, or an object of operators. `at` is its field of the request, for errors.
- */
+/** Reads a filter: fields with scalars that they have to equal, or objects of operators. `at` is its place, for errors. */
 export const parseFilter = (text: JsonText, at: string): Result.Result<Filter, InvalidRequest> => {
   if (text.text[0] !== "{") return Result.fail(invalid(at, "must be a JSON object of field names and values"))
   if (text.bytes > maxFilterBytes) {

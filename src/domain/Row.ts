@@ -1,6 +1,6 @@
 import { DateTime, Result, Option, Schema } from "effect"
 import { JsonText, print } from "./json/JsonText.ts"
-import { members, type Member } from "./json/Members.ts"
+import { members, objectOf, type Member } from "./json/Members.ts"
 import { decodeString } from "./json/Lexemes.ts"
 import { scanObject } from "./json/ParseEnvelope.ts"
 import { Base64Url } from "effect/encoding"
@@ -41,9 +41,8 @@ export const timeOf = (text: string): number | undefined => {
 /** Reads {@link rowText}. */
 export const rowOf = (text: JsonText): Row => {
   const [id, createdAt, updatedAt, ...own] = members(text)
-  const data = JsonText.trusted(`{${own.map(({ rawName, value }) => `${rawName}:${value}`).join()}}`)
   const time = (member: Member | undefined) => timeOf(decodeString(member!.value))!
-  return { id: decodeString(id!.value), createdAt: time(createdAt), updatedAt: time(updatedAt), data }
+  return { id: decodeString(id!.value), createdAt: time(createdAt), updatedAt: time(updatedAt), data: objectOf(own) }
 }
 
 const partsOf = (row: Row): readonly [head: string, own: string] => {
@@ -76,13 +75,11 @@ export const checkRow = (typed: string, limit: number): Result.Result<JsonText, 
   if (reserved !== undefined) {
     return Result.fail(`The field ${reserved.name} is set by the service. Use another name.`)
   }
-  if (scanned.value.bytes > limit) return Result.fail(tooLarge(scanned.value.bytes, limit))
-  return Result.succeed(scanned.value)
+  const over = scanned.value.bytes - limit
+  return over > 0
+    ? Result.fail(`The row is ${over.toLocaleString("en")} bytes over the limit. Shorten it to save.`)
+    : Result.succeed(scanned.value)
 }
-
-/** Says by how much a row is too large. Sizes in bytes. */
-const tooLarge = (bytes: number, limit: number): string =>
-  `The row is ${(bytes - limit).toLocaleString("en")} bytes over the limit. Shorten it to save.`
 
 /**
  * Who made a change: an API key, an MCP client, a link, or the person whose account it is. `name` is the one it had then; for
@@ -110,10 +107,7 @@ export interface Version {
   readonly row: Row
 }
 
-/**
- * Who made the content that a live row has, and by which change. Both are null where the row was last written before changes
- * had numbers.
- */
+/** Who made what a live row holds, by which change; both null where it was last written before changes had numbers. */
 export interface CurrentAuthor {
   readonly updatedAt: number
   readonly change: number | null

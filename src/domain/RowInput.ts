@@ -1,17 +1,14 @@
 import { Result } from "effect"
 import { invalid, InvalidRequest, InvalidTableName, ReservedField, RowTooLarge } from "./Problem.ts"
 import { flat, JsonText } from "./json/JsonText.ts"
-import { members, type Member } from "./json/Members.ts"
+import { members, objectOf, type Member } from "./json/Members.ts"
 import { scan } from "./json/ParseEnvelope.ts"
 import { decodeString } from "./json/Lexemes.ts"
 import { isRowId, systemFields, timeOf, timeText, type Row } from "./Row.ts"
 import { pointerTo } from "./json/JsonIssue.ts"
 import { isTableName, tableNameRule } from "./Query.ts"
 
-/**
- * A row or patch without its system fields, which are in `claims`: a row that was read can be sent back, but only with its
- * current values.
- */
+/** A row or patch without its system fields, the `claims`, which may be sent back only with their current values. */
 export interface OwnFields {
   readonly data: JsonText
   readonly claims: ReadonlyArray<Member>
@@ -33,8 +30,6 @@ export const systemFieldBytes = 1024
 export const reserved = (name: string, at: string, detail: string) =>
   new ReservedField({ detail, errors: [{ path: `${at}/${name}`, message: detail }] })
 
-const notAnObject = (at: string) => invalid(at, "must be a JSON object")
-
 const subjectOf = (at: string): string =>
   at.endsWith("/patch")
     ? "A row with this patch has"
@@ -53,7 +48,7 @@ export const tooLarge = (bytes: number, limit: number, at: string): RowTooLarge 
 
 /** The error for a text that is not an object or too long for a row, before its members are read. */
 export const outsizedText = (text: JsonText, size: RowSize, at: string): InvalidRequest | RowTooLarge | undefined => {
-  if (text.text[0] !== "{") return notAnObject(at)
+  if (text.text[0] !== "{") return invalid(at, "must be a JSON object")
   if (text.bytes > size.longest + systemFieldBytes) return tooLarge(text.bytes, size.limit, at)
   if (text.bytes <= size.limit + systemFieldBytes) return undefined
   // In texts of this length, names were not compared when the request was parsed.
@@ -75,16 +70,12 @@ export const fieldsWithin = (
   return bytes > size.longest ? Result.fail(tooLarge(bytes, size.limit, at)) : Result.succeed(fields)
 }
 
-/** Separates the system fields of a row or patch from its other fields. */
 const ownFields = (text: JsonText): OwnFields => {
   const all = members(text)
   const claims = all.filter((member) => systemFields.has(member.name))
   if (claims.length === 0) return { data: text, claims }
-  let own = "{"
-  for (const { name, rawName, value } of all) {
-    if (!systemFields.has(name)) own += `${own === "{" ? "" : ","}${rawName}:${value}`
-  }
-  return { data: JsonText.trusted(flat(`${own}}`)), claims }
+  const own = objectOf(all.filter(({ name }) => !systemFields.has(name)))
+  return { data: JsonText.trusted(flat(own.text)), claims }
 }
 
 /** The error for the first system field that differs from the stored row. `row` is undefined for a new row. */
@@ -109,11 +100,8 @@ const clockTolerance = 300_000
 /** The error for an imported table whose name is not valid. */
 export const refusedTableName = (name: string): InvalidTableName | undefined => {
   if (isTableName(name)) return undefined
-  const path = pointerTo(["tables", name])
-  return new InvalidTableName({
-    detail: `A table name ${tableNameRule}.`,
-    errors: [{ path, message: tableNameRule }]
-  })
+  const errors = [{ path: pointerTo(["tables", name]), message: tableNameRule }]
+  return new InvalidTableName({ detail: `A table name ${tableNameRule}.`, errors })
 }
 
 /**

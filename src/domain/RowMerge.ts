@@ -1,7 +1,6 @@
-import { readNode, writeNode } from "./json/JsonIssue.ts"
 import { JsonText, print } from "./json/JsonText.ts"
 import { decodeString } from "./json/Lexemes.ts"
-import { members } from "./json/Members.ts"
+import { members, membersByName, objectOf, respelled } from "./json/Members.ts"
 
 const BREAK = /\r\n?|\n/g
 
@@ -10,7 +9,6 @@ export const withLineFeeds = (text: string): string => text.replace(BREAK, "\n")
 
 interface Lines {
   readonly texts: ReadonlyArray<string>
-  /** The ending of each line; the last line has none. */
   readonly endings: ReadonlyArray<string>
 }
 
@@ -47,18 +45,13 @@ export const withStoredEndings = (stored: string, edited: string): string => {
     from--
   }
   // Where each line stands, the last place first.
-  const places = new Map<string, Array<number>>()
-  for (let index = from; index >= head; index--) {
-    const text = before.texts[index] ?? ""
-    const all = places.get(text)
-    if (all === undefined) places.set(text, [index])
-    else all.push(index)
-  }
+  const middle = before.texts.slice(head, from + 1).map((text, index) => ({ text, index: head + index }))
+  const places = Map.groupBy(middle.toReversed(), ({ text }) => text)
   let next = head
   for (let i = head; i <= at; i++) {
     const all = places.get(after.texts[i] ?? "") ?? []
-    while (all.length > 0 && all.at(-1)! < next) all.pop()
-    const found = all.at(-1) ?? (at - head === from - head ? i : -1)
+    while (all.length > 0 && all.at(-1)!.index < next) all.pop()
+    const found = all.at(-1)?.index ?? (at === from ? i : -1)
     if (found === -1) continue
     endings[i] = before.endings[found] ?? common
     next = found + 1
@@ -82,15 +75,11 @@ const joined = (texts: ReadonlyArray<string>, endings: ReadonlyArray<string>): s
 export const memberTexts = (object: string): ReadonlyMap<string, string> =>
   new Map(members(JsonText.trusted(object)).map(({ name, value }) => [name, value]))
 
-/** An object of these members. */
-export const objectOf = (parts: ReadonlyArray<{ readonly rawName: string; readonly value: string }>): JsonText =>
-  JsonText.trusted("{" + parts.map(({ rawName, value }) => rawName + ":" + value).join(",") + "}")
-
-const canonical = (value: string): string => writeNode(readNode(value), (rawString) => print(decodeString(rawString)))
+const canonical = (value: string): string => respelled(value, (rawString) => print(decodeString(rawString)))
 
 /** Keeps the stored spelling of names and values that did not change, whatever escapes they were typed with. */
 export const keepSpelling = (stored: JsonText, edited: JsonText): JsonText => {
-  const before = new Map(members(stored).map((member) => [member.name, member]))
+  const before = membersByName(stored)
   return objectOf(
     members(edited).map((member) => {
       const old = before.get(member.name)
@@ -144,15 +133,11 @@ export const choices = (base: string, mine: string, theirs: string): ReadonlyArr
 
 /** The row with each field from its chosen side, in their order, followed by the fields that only mine has. */
 export const merged = (mine: string, theirs: string, chosen: ReadonlyMap<string, Side>): JsonText => {
-  const ours = new Map(members(JsonText.trusted(mine)).map((member) => [member.name, member]))
-  const parts: Array<string> = []
-  for (const member of members(JsonText.trusted(theirs))) {
-    const used = chosen.get(member.name) === "mine" ? ours.get(member.name) : member
-    ours.delete(member.name)
-    if (used !== undefined) parts.push(used.rawName + ":" + used.value)
-  }
-  for (const { name, rawName, value } of ours.values()) {
-    if (chosen.get(name) === "mine") parts.push(rawName + ":" + value)
-  }
-  return JsonText.trusted("{" + parts.join(",") + "}")
+  const ours = membersByName(JsonText.trusted(mine))
+  const their = membersByName(JsonText.trusted(theirs))
+  const isMine = (name: string) => chosen.get(name) === "mine"
+  return objectOf([
+    ...[...their.values()].flatMap((member) => (isMine(member.name) ? (ours.get(member.name) ?? []) : member)),
+    ...[...ours.values()].filter(({ name }) => !their.has(name) && isMine(name))
+  ])
 }

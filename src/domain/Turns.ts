@@ -21,19 +21,16 @@ export class Pace {
     this.left -= characters
   }
 
-  /** Whether enough was done since the last pause. */
   get isDue(): boolean {
     return this.left <= 0
   }
 
-  /** Pauses if that is due. */
   *pause(): Turns<void> {
     if (this.left > 0) return
     this.left = turn
     yield
   }
 
-  /** Counts characters, and pauses if that is due. */
   *worked(characters: number): Turns<void> {
     this.count(characters)
     yield* this.pause()

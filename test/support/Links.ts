@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { JsonText } from "../../src/domain/json/JsonText.ts"
-import { members, readItems } from "../../src/domain/json/Members.ts"
+import { members, objectOf, readItems } from "../../src/domain/json/Members.ts"
 import { systemFields } from "../../src/domain/Row.ts"
-import { memberTexts, objectOf } from "../../src/domain/RowMerge.ts"
+import { memberTexts } from "../../src/domain/RowMerge.ts"
 import { BaseUrl, bodyOf, newAccount, request } from "./TestService.ts"
 
 /** The members of a row text that the service does not set, as an object. */

@@ -1,10 +1,11 @@
 import { escapedUnit, escapeLength } from "../json/Lexemes.ts"
 import { Result } from "effect"
 import { shorten } from "../json/JsonIssue.ts"
-import { JsonText } from "../json/JsonText.ts"
-import { membersByName } from "../json/Members.ts"
+import type { JsonText } from "../json/JsonText.ts"
+import { membersByName, objectOf } from "../json/Members.ts"
 import { invalid, type InvalidRequest } from "../Problem.ts"
-import { add, decimalOf, decimalText } from "../query/Decimal.ts"
+import { add, decimalOf, decimalText, type Decimal } from "../query/Decimal.ts"
+import { typeOf } from "../query/Fields.ts"
 import type { Pace, Turns } from "../Turns.ts"
 import { tooLong, type CheckedEdit, type CheckedEdits } from "./Edit.ts"
 
@@ -23,7 +24,6 @@ const none: Occurrences = { count: 0, from: 0, to: 0 }
  */
 export class Finder {
   private readonly wanted: string
-  /** For each length of a match that has begun, how much of it may begin another one. */
   private borders: Int32Array | undefined
 
   /** `wanted` has at least one character. */
@@ -31,7 +31,6 @@ export class Finder {
     this.wanted = wanted
   }
 
-  /** Searches a JSON string with its quotes. */
   in(json: string): Occurrences {
     const { wanted } = this
     if (wanted.length > json.length - 2) return none
@@ -56,6 +55,7 @@ export class Finder {
   }
 }
 
+/** For each length of a match that has begun, how much of it may begin another one. */
 const bordersOf = (wanted: string): Int32Array => {
   const borders = new Int32Array(wanted.length + 1)
   for (let at = 1, border = 0; at < wanted.length; at++) {
@@ -112,8 +112,7 @@ export class Editor {
       fields.set(name, { name, rawName: field?.rawName ?? JSON.stringify(name), value: edited.success })
     }
     yield* pace.worked(row.text.length)
-    const parts = [...fields.values()].map(({ rawName, value }) => `${rawName}:${value}`)
-    return Result.succeed(JsonText.trusted(`{${parts.join(",")}}`))
+    return Result.succeed(objectOf([...fields.values()]))
   }
 
   private edit(
@@ -127,7 +126,7 @@ export class Editor {
       case "replace":
         return replace(value, this.finders[index]!, edit.text)
       case "increment":
-        return increment(value ?? "0", edit)
+        return increment(value ?? "0", edit.by)
       case "push":
         return push(value ?? "[]", edit.value)
     }
@@ -147,7 +146,7 @@ const replace = (value: string | undefined, finder: Finder, text: string): Edite
   return Result.fail(`has old ${count} times, and it must be there exactly once`)
 }
 
-const increment = (value: string, { by }: Extract<CheckedEdit, { readonly op: "increment" }>): Edited => {
+const increment = (value: string, by: Decimal): Edited => {
   if (!/^[-\d]/.test(value)) return Result.fail(`holds ${kindOf(value)}, not a number`)
   const before = decimalOf(value)
   if (before === undefined) return Result.fail(`holds a number that ${tooLong}`)
@@ -160,19 +159,9 @@ const push = (value: string, item: string): Edited =>
     ? Result.succeed(`${value.slice(0, -1)}${value.length === 2 ? "" : ","}${item}]`)
     : Result.fail(`holds ${kindOf(value)}, not an array`)
 
+const kinds = { string: "a string", number: "a number", array: "an array", object: "an object" }
+
 const kindOf = (value: string): string => {
-  switch (value[0]) {
-    case '"':
-      return "a string"
-    case "{":
-      return "an object"
-    case "[":
-      return "an array"
-    case "t":
-    case "f":
-    case "n":
-      return value
-    default:
-      return "a number"
-  }
+  const type = typeOf(value)
+  return type === "boolean" || type === "null" ? value : kinds[type]
 }

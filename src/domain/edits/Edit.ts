@@ -11,15 +11,10 @@ import { systemFields } from "../Row.ts"
 import { reserved, tooLarge, type RowSize } from "../RowInput.ts"
 import { utf8Length } from "../json/Utf8.ts"
 
-const operator = /^\{"(\$[A-Za-z]+)"/
-
-/**
- * What to tell a caller whose patch has an operator of another database, as in `{"n": {"$inc": 1}}`: it was stored, as any
- * value is. Undefined for every other patch.
- */
+/** What to tell a caller whose patch has another database's operator, as in `{"n": {"$inc": 1}}`, which was stored as it is. */
 export const operatorNote = (patch: JsonText): string | undefined => {
   for (const { name, value } of members(patch)) {
-    const found = /^\$[A-Za-z]+$/.test(name) ? name : operator.exec(value)?.[1]
+    const found = /^\$[A-Za-z]+$/.test(name) ? name : /^\{"(\$[A-Za-z]+)"/.exec(value)?.[1]
     if (found === undefined) continue
     return (
       `A patch stores values as they are, so ${shorten(found, 50)} was stored and did nothing else. To change a value in ` +
@@ -40,11 +35,10 @@ export type Edit =
 
 /** A checked edit; `text` and `value` are JSON, of a string's characters without its quotes. */
 export type CheckedEdit =
-  | { readonly op: "append"; readonly field: string; readonly text: string }
+  | Extract<Edit, { readonly op: "append" | "remove" }>
   | { readonly op: "replace"; readonly field: string; readonly old: string; readonly text: string }
   | { readonly op: "increment"; readonly field: string; readonly by: Decimal }
   | { readonly op: "push"; readonly field: string; readonly value: string }
-  | { readonly op: "remove"; readonly field: string }
 
 /** Edits that are done in this order, and the most bytes that they can lengthen a row by. */
 export interface CheckedEdits {
@@ -57,10 +51,7 @@ const pushedDepth = MAX_DEPTH - 2
 
 const innerOf = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/**
- * Checks edits as far as it can without a row: at most 20, no system fields, and what they add no longer than a row. `at` is
- * their operation's JSON Pointer in the request.
- */
+/** Checks edits as far as it can without a row. `at` is their operation's JSON Pointer in the request. */
 export const checkEdits = (
   edits: ReadonlyArray<Edit>,
   size: RowSize,
@@ -72,8 +63,7 @@ export const checkEdits = (
   for (const [index, edit] of edits.entries()) {
     const place = `${at}/edits/${index}`
     if (systemFields.has(edit.field)) {
-      const detail = `${edit.field} is set by the service and cannot be edited.`
-      return Result.fail(reserved("field", place, detail))
+      return Result.fail(reserved("field", place, `${edit.field} is set by the service and cannot be edited.`))
     }
     if (edit.op === "push" && edit.value.bytes > size.longest) {
       return Result.fail(tooLarge(edit.value.bytes, size.limit, `${at}/edits`))
@@ -97,49 +87,42 @@ const addedBytes = (edit: CheckedEdit): number =>
   edit.op === "push" ? utf8Length(edit.value) : "text" in edit ? utf8Length(edit.text) : 0
 
 const checkEdit = (edit: Edit, at: string): Result.Result<CheckedEdit, JsonProblem> => {
-  const { field } = edit
   switch (edit.op) {
     case "append":
-      return Result.succeed({ op: "append", field, text: innerOf(edit.text) })
+      return Result.succeed({ ...edit, text: innerOf(edit.text) })
     case "replace": {
       const { old } = edit
       if (old === "") return Result.fail(invalid(`${at}/old`, "must have at least one character"))
       // Half of a pair would be found inside of a whole one, and leave its other half.
       if (!old.isWellFormed()) return Result.fail(invalid(`${at}/old`, "must not have half of a surrogate pair"))
-      return Result.succeed({ op: "replace", field, old, text: innerOf(edit.new) })
+      return Result.succeed({ op: "replace", field: edit.field, old, text: innerOf(edit.new) })
     }
     case "increment": {
       const by = decimalOf(edit.by.text)
       if (by === undefined) return Result.fail(invalid(`${at}/by`, tooLong))
-      return Result.succeed({ op: "increment", field, by })
+      return Result.succeed({ ...edit, by })
     }
     case "push": {
       const scanner = new Scanner(edit.value.text)
       if (!scanner.scan(0, pushedDepth, [])) return Result.fail(jsonProblem(scanner.issue!, `${at}/value`))
-      return Result.succeed({ op: "push", field, value: edit.value.text })
+      return Result.succeed({ ...edit, value: edit.value.text })
     }
     case "remove":
-      return Result.succeed({ op: "remove", field })
+      return Result.succeed(edit)
   }
 }
 
 /** Why a number can't be added to, or by: exact sums are bounded. */
 export const tooLong = `has more than ${maxDigits} digits, or reaches further from the decimal point`
 
-/** The edits' members in one order, whichever way they arrived. */
+/** The edits' members in one order, whichever way they arrived. What an edit lacks is undefined, which no JSON has. */
 export const canonicalEdits = (edits: ReadonlyArray<Edit> | undefined): ReadonlyArray<object> | undefined =>
-  edits?.map((edit) => {
-    const { field, op } = edit
-    switch (op) {
-      case "append":
-        return { op, field, text: edit.text }
-      case "replace":
-        return { op, field, old: edit.old, new: edit.new }
-      case "increment":
-        return { op, field, by: edit.by }
-      case "push":
-        return { op, field, value: edit.value }
-      case "remove":
-        return { op, field }
-    }
-  })
+  edits?.map((edit: { readonly [Name in "op" | "field" | "text" | "old" | "new" | "by" | "value"]?: unknown }) => ({
+    op: edit.op,
+    field: edit.field,
+    text: edit.text,
+    old: edit.old,
+    new: edit.new,
+    by: edit.by,
+    value: edit.value
+  }))

@@ -19,19 +19,15 @@ const separatorOf = (text: string): string => {
 const mostColumns = 1000
 const mostRecords = 100_000
 
-/** Why a record can't be one of a file, whose first one names the columns. */
 const recordFault = ({ cells, line }: CsvRecord, first: CsvRecord | undefined, records: number): string | undefined => {
-  if (first === undefined) {
-    return cells.length > mostColumns
-      ? `The first line names ${cells.length} columns, and a file can have ${mostColumns}.`
-      : undefined
+  if (first === undefined && cells.length > mostColumns) {
+    return `The first line names ${cells.length} columns, and a file can have ${mostColumns}.`
   }
-  if (cells.length > first.cells.length) {
+  if (first !== undefined && cells.length > first.cells.length) {
     return `Line ${line} has ${cells.length} cells, and the first line names ${first.cells.length}.`
   }
-  return records > mostRecords
-    ? `The file has more than ${mostRecords} rows. Import a part of it at a time.`
-    : undefined
+  if (records > mostRecords) return `The file has more than ${mostRecords} rows. Import a part of it at a time.`
+  return undefined
 }
 
 /**

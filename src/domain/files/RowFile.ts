@@ -1,12 +1,11 @@
 import { Result } from "effect"
 import { isTableName } from "../Query.ts"
 import { isRowId, systemFields, timeOf } from "../Row.ts"
-import { objectOf } from "../RowMerge.ts"
 import { Pace, type Turns } from "../Turns.ts"
 import { pointerTo, shorten } from "../json/JsonIssue.ts"
 import { JsonText, print } from "../json/JsonText.ts"
 import { decodeString } from "../json/Lexemes.ts"
-import { members } from "../json/Members.ts"
+import { members, membersByName, objectOf } from "../json/Members.ts"
 import { parseInTurns, scan, scanObject, type EnvelopeShape } from "../json/ParseEnvelope.ts"
 import { readCsv, type CsvRecord } from "./Csv.ts"
 
@@ -18,10 +17,11 @@ export interface RowFile {
 
 type Read = Result.Result<RowFile, string>
 
-/** Whether cells of a CSV that are numbers, true or false become those, or stay text. */
+/** How a file is read. */
 export interface RowFileOptions {
   /** The table of rows that name none. */
   readonly table: string
+  /** Cells of a CSV that are numbers, true or false stay text. */
   readonly isAllText?: boolean
   /** In characters: how long the rows of a CSV may become as JSON, where each repeats the names of its columns. */
   readonly longest?: number
@@ -44,7 +44,6 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isRows = (value: unknown): value is ReadonlyArray<JsonText> => Array.isArray(value) && value.every(JsonText.is)
 
-/** The rows of lists, of which each item has to be an object. */
 const checked = (format: RowFile["format"], tables: RowFile["tables"]): Read => {
   for (const [name, rows] of tables) {
     if (!isTableName(name)) {
@@ -58,7 +57,6 @@ const checked = (format: RowFile["format"], tables: RowFile["tables"]): Read => 
 
 /** More than any account has; to look at each of very many would keep others waiting. */
 const mostTables = 10_000
-const tooManyTables = `The file has more than ${mostTables} tables.`
 
 function* readJson(text: string, table: string): Turns<Read> {
   const list = text.trimStart().startsWith("[")
@@ -67,8 +65,8 @@ function* readJson(text: string, table: string): Turns<Read> {
   if (isRows(value)) return checked("JSON", new Map([[table, value]]))
   if (!isRecord(value)) return Result.fail("The JSON has no rows: send an array of objects.")
   if (isRecord(value["tables"])) {
-    if (Object.keys(value["tables"]).length > mostTables) return Result.fail(tooManyTables)
     const tables = Object.entries(value["tables"])
+    if (tables.length > mostTables) return Result.fail(`The file has more than ${mostTables} tables.`)
     const other = tables.find(([, rows]) => !isRows(rows))
     if (other !== undefined) return Result.fail(`${pointerTo(["tables", other[0]])} is no array of rows.`)
     return checked("JSON", new Map(tables as ReadonlyArray<[string, ReadonlyArray<JsonText>]>))
@@ -82,11 +80,11 @@ function* readJson(text: string, table: string): Turns<Read> {
 
 /** A line of the command line's export: `{"table":"…","row":{…}}`. */
 const namedRow = (line: JsonText): { readonly table: string; readonly row: JsonText } | undefined => {
-  const found = members(line)
-  if (found.length !== 2) return undefined
-  const of = (name: string) => found.find((member) => member.name === name)?.value
-  const [table, row] = [of("table"), of("row")]
-  return table?.[0] === '"' && row?.[0] === "{" ? { table: decodeString(table), row: JsonText.trusted(row) } : undefined
+  const found = membersByName(line)
+  const [table, row] = [found.get("table")?.value, found.get("row")?.value]
+  return found.size === 2 && table?.[0] === '"' && row?.[0] === "{"
+    ? { table: decodeString(table), row: JsonText.trusted(row) }
+    : undefined
 }
 
 /** Reads NDJSON: an object a line, or the command line's `{"table":…,"row":…}`. `table` gets the rows that name none. */
@@ -105,21 +103,19 @@ export function* readRowLines(text: string, table: string): Turns<Read> {
     if (issue !== undefined) return Result.fail(`Line ${number}: ${issue.message}`)
     if (value.text[0] !== "{") return Result.fail(`Line ${number} is no JSON object, and a row has to be one.`)
     const { row, table: name } = namedRow(value) ?? { row: value, table }
-    const rows = tables.get(name)
-    if (rows === undefined) tables.set(name, [row])
-    else rows.push(row)
+    const rows = tables.get(name) ?? []
+    tables.set(name, rows)
+    rows.push(row)
   }
   return checked("NDJSON", tables)
 }
-
-const isTyped = (text: string): boolean => /^(?:-?\d|true$|false$)/.test(text) && scan(text).issue === undefined
 
 /** What cells of a column can be, all of them: numbers, true or false; objects or arrays; else text. */
 type CellType = "scalar" | "container" | "text"
 
 const typeOf = (cell: string): CellType => {
-  if (/^[[{]/.test(cell)) return scan(cell).issue === undefined ? "container" : "text"
-  return isTyped(cell) ? "scalar" : "text"
+  const type = /^[[{]/.test(cell) ? "container" : /^(?:-?\d|true$|false$)/.test(cell) ? "scalar" : "text"
+  return type === "text" || scan(cell).issue !== undefined ? "text" : type
 }
 
 /** What the cells of each column are; undefined where all are empty. */
@@ -158,12 +154,13 @@ function* readTable(text: string, { isAllText = false, longest = longestRows, ta
   const rows: Array<JsonText> = []
   let length = 0
   for (const { cells } of records) {
-    const fields = names.flatMap((rawName, column) => {
-      const cell = cells[column] ?? ""
-      // An empty cell is a field that the row doesn't have.
-      return cell === "" ? [] : [{ rawName, value: isText(column) ? print(cell) : scan(cell).value!.text }]
-    })
-    const row = objectOf(fields)
+    const row = objectOf(
+      names.flatMap((rawName, column) => {
+        const cell = cells[column] ?? ""
+        // An empty cell is a field that the row doesn't have.
+        return cell === "" ? [] : { rawName, value: isText(column) ? print(cell) : scan(cell).value!.text }
+      })
+    )
     length += row.text.length
     if (length > longest) {
       return Result.fail(
@@ -177,9 +174,8 @@ function* readTable(text: string, { isAllText = false, longest = longestRows, ta
 }
 
 /**
- * Reads the rows of a file: JSON (an array of objects, one object, a response with `rows`, or an export with `tables`), NDJSON
- * (an object a line, or the command line's `{"table":…,"row":…}`), or CSV with a line of names. A byte order mark, blank
- * lines and any line ends are understood; a number keeps every digit. A failure says in words what is wrong, and where.
+ * Reads the rows of a file: JSON (an array of objects, one object, a response with `rows`, an export with `tables`), NDJSON, or
+ * CSV with a line of names. A failure says in words what is wrong, and where.
  */
 export function* readRowFile(text: string, options: RowFileOptions): Turns<Read> {
   const content = text.startsWith("\ufeff") ? text.slice(1) : text
@@ -187,12 +183,12 @@ export function* readRowFile(text: string, options: RowFileOptions): Turns<Read>
   if (start === undefined) return Result.fail("The file is empty.")
   if (start === "[") return yield* readJson(content, options.table)
   if (start !== "{") return yield* readTable(content, options)
-  const [first = ""] = content.trim().split("\n", 1)
-  const isWhole = first.length === content.trim().length || scan(first).issue !== undefined
-  return isWhole ? yield* readJson(content, options.table) : yield* readRowLines(content, options.table)
+  const trimmed = content.trim()
+  const [first = ""] = trimmed.split("\n", 1)
+  return first.length === trimmed.length || scan(first).issue !== undefined
+    ? yield* readJson(content, options.table)
+    : yield* readRowLines(content, options.table)
 }
-
-const times = ["created_at", "updated_at"]
 
 /** The names under which fields are stored that only the service can set: such as no row of the file has itself. */
 function* storedNames(rows: ReadonlyArray<JsonText>): Turns<ReadonlyMap<string, string>> {
@@ -210,10 +206,7 @@ function* storedNames(rows: ReadonlyArray<JsonText>): Turns<ReadonlyMap<string, 
   return new Map([...systemFields].map((name) => [name, free(name)]))
 }
 
-/**
- * Rows of a file as an import takes them: with an id and two times. Those of an export are kept. Where a file has its own
- * `id`, `created_at` or `updated_at`, they are stored as `imported_id` and so on, which `renamed` names.
- */
+/** Rows of a file with an id and two times, as an import takes them; `renamed` has the new names of fields of such names. */
 export function* importable(
   rows: ReadonlyArray<JsonText>,
   { makeId, now }: { readonly makeId: () => string; readonly now: string }
@@ -223,22 +216,23 @@ export function* importable(
   const made: Array<JsonText> = []
   const pace = new Pace()
   for (const row of rows) {
-    const found = members(row)
+    const found = membersByName(row)
     const text = (name: string) => {
-      const value = found.find((member) => member.name === name)?.value
+      const value = found.get(name)?.value
       return value?.[0] === '"' ? decodeString(value) : ""
     }
-    const isExported = isRowId(text("id")) && times.every((name) => timeOf(text(name)) !== undefined)
+    const isExported =
+      isRowId(text("id")) && [text("created_at"), text("updated_at")].every((time) => timeOf(time) !== undefined)
     const system = [...systemFields].map((name) => {
       const made = name === "id" ? makeId() : now
       return { rawName: print(name), value: print(isExported ? text(name) : made) }
     })
-    const own = found.flatMap(({ name, rawName, value }) => {
-      const stored = names.get(name)
-      if (stored === undefined) return [{ rawName, value }]
+    const own = [...found.values()].flatMap((member) => {
+      const stored = names.get(member.name)
+      if (stored === undefined) return member
       if (isExported) return []
       renamed.add(stored)
-      return [{ rawName: print(stored), value }]
+      return { rawName: print(stored), value: member.value }
     })
     made.push(objectOf([...system, ...own]))
     yield* pace.worked(8 * row.text.length)

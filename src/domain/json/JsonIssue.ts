@@ -1,41 +1,4 @@
-import { JsonText } from "./JsonText.ts"
-import { members, readItems } from "./Members.ts"
 import { decodeString } from "./Lexemes.ts"
-
-/** A JSON value as it is spelled: names and scalars keep their text. */
-type JsonNode = Scalar | Container
-
-interface Scalar {
-  readonly text: string
-}
-
-interface Container {
-  readonly kind: "object" | "array"
-  readonly entries: ReadonlyArray<{
-    /** With its quotes, as it is spelled; undefined in arrays. */
-    readonly rawName: string | undefined
-    readonly node: JsonNode
-  }>
-}
-
-/** Reads a validated, compact text. */
-export const readNode = (text: string): JsonNode => {
-  if (text.startsWith("{")) {
-    const fields = members(JsonText.trusted(text))
-    return { kind: "object", entries: fields.map(({ rawName, value }) => ({ rawName, node: readNode(value) })) }
-  }
-  if (!text.startsWith("[")) return { text }
-  return { kind: "array", entries: readItems(text).map((item) => ({ rawName: undefined, node: readNode(item) })) }
-}
-
-/** Writes a value as compact JSON; `spell` may spell the strings in it, names included, in another way. */
-export const writeNode = (node: JsonNode, spell = (rawString: string) => rawString): string => {
-  if (!("kind" in node)) return node.text.startsWith('"') ? spell(node.text) : node.text
-  const parts = node.entries.map(
-    ({ node, rawName }) => (rawName === undefined ? "" : spell(rawName) + ":") + writeNode(node, spell)
-  )
-  return node.kind === "object" ? `{${parts.join(",")}}` : `[${parts.join(",")}]`
-}
 
 /** Why a text is not acceptable JSON, and where. */
 export interface JsonIssue {
@@ -44,7 +7,6 @@ export interface JsonIssue {
   readonly pointer: string
   /** A sentence for people, with line and column of a syntax error. For `too_many`, words that follow the array's or object's name. */
   readonly message: string
-  /** The limit that the text exceeds, if it has a name. */
   readonly exceeded?: { readonly name: string; readonly limit: number }
 }
 
@@ -56,7 +18,6 @@ export type Parsed<A> =
 /** The limit of an array's items, or of an object's `rest`: a number, or the name of a limit. */
 export interface Most {
   readonly parts: number | string
-  /** The message if there are more. */
   readonly message: (limit: number) => string
 }
 
@@ -81,7 +42,6 @@ export const shorten = (text: string, limit: number): string => {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit) + "…"
 }
 
-/** The line and column of an offset, counted from 1. */
 const placeOf = (text: string, offset: number): string => {
   let line = 1
   let start = 0

@@ -1,5 +1,5 @@
 import { utf8Length } from "./Utf8.ts"
-import { decodeString, stringClose } from "./Lexemes.ts"
+import { decodeString, scalarEnd, stringClose } from "./Lexemes.ts"
 
 /**
  * A validated JSON text without white space outside of strings; escapes and numbers are spelled as they were sent.
@@ -25,7 +25,6 @@ export class JsonText {
     return new JsonText(parts)
   }
 
-  /** Whether a value is a `JsonText`. */
   static is(value: unknown): value is JsonText {
     return value instanceof JsonText
   }
@@ -44,16 +43,12 @@ export class JsonText {
     return typeof this.own === "string" ? this.own.length : this.own.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** The length in UTF-8. */
   get bytes(): number {
     if (this.#bytes < 0) this.#bytes = this.parts.reduce((sum, part) => sum + utf8Length(part), 0)
     return this.#bytes
   }
 
-  /**
-   * Lets `JSON.stringify` print this value with every digit, on run times with `JSON.rawJSON`. Members with
-   * integer-like names move to the front, as in every JavaScript object; `print` keeps their place.
-   */
+  /** Prints every digit in `JSON.stringify`, given `JSON.rawJSON`. Integer-like names move to the front, unlike in `print`. */
   toJSON(): unknown {
     return readTree(this.text, rawNumberJson)
   }
@@ -62,11 +57,7 @@ export class JsonText {
 /** A flat copy of a text, which is neither a slice of a larger one nor a chain of pieces. */
 export const flat = (text: string): string => (" " + text).slice(1)
 
-/**
- * Copies a slice that would keep a much larger text in memory.
- *
- * Engines keep a slice as a reference to the whole; slicing a concatenation makes a flat copy.
- */
+/** Copies a slice that would keep a much larger text in memory: engines keep a slice as a reference to the whole. */
 export const detach = (slice: string, wholeLength: number): string =>
   slice.length * 2 < wholeLength ? flat(slice) : slice
 
@@ -78,13 +69,11 @@ const rawJson = (JSON as { readonly rawJSON?: (text: string) => unknown }).rawJS
 export class RawNumber {
   readonly text: string
 
-  /** Throws a TypeError when the text is not a JSON number. */
   constructor(text: string) {
     if (!NUMBER.test(text)) throw new TypeError("A RawNumber takes the text of a JSON number")
     this.text = text
   }
 
-  /** Keeps the digits under `JSON.stringify`, on run times with `JSON.rawJSON`. */
   toJSON(): unknown {
     return rawJson === undefined ? Number(this.text) : rawJson(this.text)
   }
@@ -154,11 +143,7 @@ class TreeReader {
 
   number(): unknown {
     const from = this.at
-    while (this.at < this.text.length) {
-      const unit = this.text.charCodeAt(this.at)
-      if (unit === 44 || unit === 93 || unit === 125) break
-      this.at++
-    }
+    this.at = scalarEnd(this.text, from)
     return this.readNumber(this.text.slice(from, this.at))
   }
 

@@ -4,7 +4,6 @@ const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
 
 const isHex = (unit: number): boolean => isDigit(unit) || (unit >= 65 && unit <= 70) || (unit >= 97 && unit <= 102)
 
-/** The offset behind the escape that starts at an offset. */
 const escapeEnd = (text: string, at: number): number => {
   if (at + 1 >= text.length) return ~text.length
   switch (text.charCodeAt(at + 1)) {
@@ -63,7 +62,6 @@ const oddStringEnd = (text: string, from: number): number => {
   return ~length
 }
 
-/** The offset of the first character that is no digit. */
 const digitsEnd = (text: string, from: number): number => {
   let i = from
   while (i < text.length && isDigit(text.charCodeAt(i))) i++
@@ -161,7 +159,8 @@ export const valueEnd = (text: string, from: number): number => {
   return first === 123 || first === 91 ? containerEnd(text, from) : scalarEnd(text, from)
 }
 
-const scalarEnd = (text: string, from: number): number => {
+/** The offset behind the number or literal at an offset. */
+export const scalarEnd = (text: string, from: number): number => {
   let i = from
   for (; i < text.length; i++) {
     const unit = text.charCodeAt(i)

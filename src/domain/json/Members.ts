@@ -3,11 +3,9 @@ import { JsonText } from "./JsonText.ts"
 
 /** One top-level member of an object. */
 export interface Member {
-  /** The decoded name. */
   readonly name: string
   /** The name with its quotes, as sent. */
   readonly rawName: string
-  /** The JSON text of the value. */
   readonly value: string
 }
 
@@ -34,23 +32,19 @@ export const members = (json: JsonText): ReadonlyArray<Member> => {
 export const membersByName = (json: JsonText): ReadonlyMap<string, Member> =>
   new Map(members(json).map((member) => [member.name, member]))
 
-/**
- * Merges a patch into an object, at the top level: the base's fields keep their order, with the patch's values where it has
- * any; the patch's other fields follow in their order.
- */
+/** An object of these members, whose names and values are valid JSON. */
+export const objectOf = (parts: ReadonlyArray<Omit<Member, "name">>): JsonText =>
+  JsonText.trusted("{" + parts.map(({ rawName, value }) => rawName + ":" + value).join(",") + "}")
+
+/** Merges a patch into an object, at the top level: in the base's order, then the patch's other fields in theirs. */
 export const merge = (base: JsonText, patch: ReadonlyMap<string, Member>): JsonText => {
   if (patch.size === 0) return base
-  const parts: Array<string> = []
-  const replaced = new Set<string>()
-  for (const { name, rawName, value } of members(base)) {
-    const change = patch.get(name)
-    if (change !== undefined) replaced.add(name)
-    parts.push(rawName + ":" + (change?.value ?? value))
-  }
-  for (const { name, rawName, value } of patch.values()) {
-    if (!replaced.has(name)) parts.push(rawName + ":" + value)
-  }
-  return JsonText.trusted("{" + parts.join(",") + "}")
+  const added = new Map(patch)
+  const kept = members(base).map((member) => {
+    added.delete(member.name)
+    return { rawName: member.rawName, value: patch.get(member.name)?.value ?? member.value }
+  })
+  return objectOf([...kept, ...added.values()])
 }
 
 /** The JSON texts of an array's items, in order. The array's text must be valid and compact. */
@@ -62,6 +56,18 @@ export const readItems = (array: string): ReadonlyArray<string> => {
     from = end + 1
   }
   return items
+}
+
+/** Compact JSON whose strings, names included, are spelled in another way. */
+export const respelled = (compact: string, spell: (rawString: string) => string): string => {
+  let text = ""
+  let from = 0
+  for (let open = compact.indexOf('"'); open !== -1; open = compact.indexOf('"', from)) {
+    text += compact.slice(from, open)
+    from = stringClose(compact, open) + 1
+    text += spell(compact.slice(open, from))
+  }
+  return text + compact.slice(from)
 }
 
 /** Formats compact JSON over several lines, without changing the spelling of names and values. */

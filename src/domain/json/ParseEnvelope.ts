@@ -41,10 +41,7 @@ export class UnreadJson {
   }
 }
 
-/**
- * Limits on a text from outside, applied while it is parsed. Values that do not fit the shape are not built, since callers
- * that give bounds refuse them: arrays, objects and long strings come out empty there.
- */
+/** Limits on a text from outside. Values that do not fit the shape are refused later, so that large ones come out empty. */
 export interface Bounds {
   /** By the names that shapes call them by; there is no bound where a name is missing. */
   readonly limits: Readonly<Record<string, number>>
@@ -229,7 +226,6 @@ class EnvelopeReader {
     return name
   }
 
-  /** Skips so many characters and white space, and then this character if it is next. */
   step(character: string, skipped = 1): boolean {
     this.at = spaceEnd(this.text, this.at + skipped)
     if (this.text.charAt(this.at) !== character) return false
@@ -276,7 +272,6 @@ export const scanObject = (text: string): Parsed<JsonText> => {
 
 const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
 
-/** The offset of the first lone surrogate, or -1. */
 const loneSurrogate = (text: string): number => (text.isWellFormed() ? -1 : text.search(LONE))
 
 /** The issue of a lone surrogate, or of the fault before it. */

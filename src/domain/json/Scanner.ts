@@ -1,5 +1,5 @@
 import { flat } from "./JsonText.ts"
-import { decodeString, literalEnd, numberEnd, stringEnd } from "./Lexemes.ts"
+import { decodeString, literalEnd, numberEnd, spaceEnd, stringEnd } from "./Lexemes.ts"
 import { duplicateName, pointerTo, syntaxFault, tooDeep, type Expected, type JsonIssue } from "./JsonIssue.ts"
 
 /** How many containers may be open at once. */
@@ -26,7 +26,6 @@ const lastName = new Int32Array(MAX_DEPTH)
 const names = new Int32Array(MAX_DEPTH * FEW)
 const hashes = new Int32Array(MAX_DEPTH * FEW)
 
-/** Where a scan paused, and its frames. */
 interface Pause {
   readonly depth: number
   readonly frames: ReadonlyArray<readonly [live: Numbers, kept: Numbers]>
@@ -170,21 +169,13 @@ export class Scanner {
     }
   }
 
-  /** The offset of the next character that is no white space; white space is left out of the copy. */
   private skip(at: number): number {
-    const text = this.text
-    const length = text.length
-    let i = at
-    while (i < length) {
-      const unit = text.charCodeAt(i)
-      if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) break
-      i++
+    const end = spaceEnd(this.text, at)
+    if (end > at) {
+      if (at > this.from) this.keep(this.text.slice(this.from, at))
+      this.from = end
     }
-    if (i > at) {
-      if (at > this.from) this.keep(text.slice(this.from, at))
-      this.from = i
-    }
-    return i
+    return end
   }
 
   private keep(piece: string): void {
@@ -194,7 +185,6 @@ export class Scanner {
     this.fresh = ""
   }
 
-  /** The offset behind a member's name and colon, or a negative number after a fault. */
   private member(start: number, depth: number): number {
     const text = this.text
     const length = text.length

@@ -43,7 +43,6 @@ export const decodeUtf8 = (bytes: Uint8Array): Parsed<string> => {
   }
 }
 
-/** Freeing fewer bytes is not worth its cost. */
 const leastReleased = 65_536
 
 /**

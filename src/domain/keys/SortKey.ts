@@ -10,12 +10,11 @@ import { members, type Member } from "../json/Members.ts"
  * 9-d, and `~` so that more digits sort lower. The exponent is `1` or, below zero, `0`; then the length of its length,
  * its length, its own digits, each digit d of these three as 9-d below zero.
  */
-export const numberKey = (text: string): string => (SMALL.test(text) ? smallKey(text) : anyKey(text))
+export const numberKey = (text: string): string =>
+  SMALL.test(text) ? `2111${text.length}${text.slice(0, zerosStart(text))}` : anyKey(text)
 
+/** Positive integers of one to nine digits. */
 const SMALL = /^[1-9][0-9]{0,8}$/
-
-/** The key of a positive integer of one to nine digits. */
-const smallKey = (text: string): string => `2111${text.length}${text.slice(0, zerosStart(text))}`
 
 const anyKey = (text: string): string => {
   const isNegative = text.charCodeAt(0) === 45
@@ -186,10 +185,7 @@ const opensPair = (key: string, at: number): boolean => {
   return run % 2 === 1
 }
 
-/**
- * Compares two rows' full keys of one field in the written sort order: by value (descending on request), and in both
- * directions null and then missing fields at the end. Answers 0 for keys that the sort leaves in insertion order.
- */
+/** Compares two rows' full keys of a field; null and then missing fields come last either way. 0 leaves insertion order. */
 export const compareKeys = (a: string | undefined, b: string | undefined, descending: boolean): number => {
   const rank = rankOf(a) - rankOf(b)
   if (rank !== 0) return rank
@@ -210,7 +206,6 @@ export const comparePoints = (a: string, b: string): number => {
   return a.length - b.length
 }
 
-/** Moves surrogates behind U+FFFF. */
 const rise = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)
 
 /**
@@ -230,7 +225,6 @@ const rise = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit 
  * ```
  */
 export interface RowKeys {
-  /** Every field's short key (`shortKey`). */
   readonly short: string
   /** The full keys of those fields whose short key is cut; null when there are none. */
   readonly long: string | null
@@ -239,7 +233,6 @@ export interface RowKeys {
 /** The sort keys of a row's fields. */
 export const rowKeys = (row: JsonText): RowKeys => keysOfFields(members(row))
 
-/** The sort keys of fields with distinct names. */
 const keysOfFields = (fields: ReadonlyArray<Member>): RowKeys => {
   let short = ""
   let long = ""
@@ -273,12 +266,6 @@ export const keysByField = (row: JsonText, wanted: ReadonlySet<string>): Map<str
   return keys
 }
 
-const mapOfFields = (fields: ReadonlyArray<Member>): Map<string, string> => {
-  const keys = new Map<string, string>()
-  for (const field of fields) keys.set(encodeText(field.name), sortKey(field.value))
-  return keys
-}
-
 /** Whether a row has every wanted field with an equal key. */
 export const keysMatch = (row: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>): boolean => {
   for (const [name, key] of wanted) if (row.get(name) !== key) return false
@@ -287,14 +274,13 @@ export const keysMatch = (row: ReadonlyMap<string, string>, wanted: ReadonlyMap<
 
 /** An equality filter over a row's own fields, as `RowKeys` for SQL and as keys for use in memory. */
 export interface FieldFilter extends RowKeys {
-  /** Full keys by encoded name, for `keysMatch`. */
   readonly wanted: ReadonlyMap<string, string>
 }
 
 /** The filter for fields with distinct names and scalar values (arrays and objects would all be equal). */
 export const fieldFilter = (fields: ReadonlyArray<Member>): FieldFilter => ({
   ...keysOfFields(fields),
-  wanted: mapOfFields(fields)
+  wanted: new Map(fields.map(({ name, value }) => [encodeText(name), sortKey(value)]))
 })
 
 /** The issue of a delete whose filter is neither in its body nor in the query string, or in both. */

@@ -56,10 +56,7 @@ export type TextCondition = { readonly name: string } & {
   readonly text: string
 }
 
-/**
- * What one field of a row is compared with, by the name that it has in stored sort keys. Being equal is no condition, as
- * indexes find it.
- */
+/** What a field is compared with, by its name in stored sort keys. Being equal is no condition, as indexes find it. */
 export type Condition = TextCondition | ({ readonly name: string } & (KeyCondition | TimeCondition))
 
 const times: ReadonlySet<string> = new Set(["created_at", "updated_at"])
@@ -112,7 +109,6 @@ const conditionOf = (field: string, operator: Exclude<Operator, "eq">, value: st
 
 const isOperator = (name: string): name is Operator => (operators as ReadonlyArray<string>).includes(name)
 
-/** What the operators of one field's object ask for: to be `equal` to a value, and other conditions. */
 interface FieldConditions {
   /** The field as a member with a scalar, as in a filter without operators. */
   readonly equal: Member | undefined

@@ -23,23 +23,17 @@ export type Position =
 /** What a query has to be the same in, for a cursor of one page to give the next. */
 export interface Bound {
   readonly table: string
-  /** The filter's JSON. */
   readonly filter: string | undefined
   readonly search: string | undefined
   readonly sort: string | undefined
 }
 
-/**
- * The most characters of a cursor. The places of 1,000 rows that were never neighbours have less than half of it, and an
- * address of this length still fits the headers that the server reads.
- */
+/** More than twice what the places of 1,000 scattered rows take; an address of this length still fits the headers. */
 export const maxCursor = 16_000
 
 /** What a response says in place of a cursor that would be longer. */
 export const noCursor =
   "The rows given so far are too many and too scattered for a cursor in this order. Sort by created_at or id, leave the sort out, or narrow the filter."
-
-const version = "1"
 
 const kindOf = (sort: string | undefined): Position["kind"] => {
   switch (sort?.replace(/^-/, "")) {
@@ -54,55 +48,30 @@ const kindOf = (sort: string | undefined): Position["kind"] => {
   }
 }
 
-/** The place behind a page that began behind `before`; undefined for one without rows. */
-const positionAfter = (
-  sort: string | undefined,
-  page: ReadonlyArray<Placed>,
-  before: Position | undefined
-): Position | undefined => {
-  const last = page.at(-1)
-  if (last === undefined) return undefined
-  const { createdAt, id, seq } = last
-  switch (kindOf(sort)) {
-    case "seq":
-      return { kind: "seq", seq }
-    case "id":
-      return { kind: "id", id }
-    case "created":
-      return { kind: "created", createdAt, seq }
-    case "given": {
-      const given = page.map(({ seq }): Run => [seq, seq])
-      return { kind: "given", runs: joined([...(before?.kind === "given" ? before.runs : []), ...given]) }
-    }
-  }
-}
-
-/**
- * The cursor of the page behind this one, in characters that need no escape in an address. Undefined for a page without
- * rows, and where the cursor would have more than {@link maxCursor} characters.
- */
+/** The cursor of the page behind this one, of URL-safe characters; undefined without rows, and where it would be too long. */
 export const cursorAfter = (
   bound: Bound,
   page: ReadonlyArray<Placed>,
   before: Position | undefined
 ): string | undefined => {
-  const position = positionAfter(bound.sort, page, before)
-  if (position === undefined) return undefined
-  const text = `${version}${hashOf(bound)}-${positionText(position)}`
-  return text.length > maxCursor ? undefined : text
-}
-
-const positionText = (position: Position): string => {
-  switch (position.kind) {
-    case "seq":
-      return `s${position.seq.toString(36)}`
-    case "id":
-      return `i${position.id}`
-    case "created":
-      return `c${position.createdAt.toString(36)}-${position.seq.toString(36)}`
-    case "given":
-      return `g${Base64Url.encode(packed(position.runs))}`
+  const last = page.at(-1)
+  if (last === undefined) return undefined
+  const place = (): string => {
+    switch (kindOf(bound.sort)) {
+      case "seq":
+        return `s${last.seq.toString(36)}`
+      case "id":
+        return `i${last.id}`
+      case "created":
+        return `c${last.createdAt.toString(36)}-${last.seq.toString(36)}`
+      case "given": {
+        const given = page.map(({ seq }): Run => [seq, seq])
+        return `g${Base64Url.encode(packed(joined([...(before?.kind === "given" ? before.runs : []), ...given])))}`
+      }
+    }
   }
+  const text = `1${hashOf(bound)}-${place()}`
+  return text.length > maxCursor ? undefined : text
 }
 
 const hashOf = ({ filter, search, sort, table }: Bound): string => {
@@ -113,35 +82,30 @@ const hashOf = ({ filter, search, sort, table }: Bound): string => {
 /** Reads a cursor of {@link cursorAfter}. The refusal says whether it is none, or one of another query. */
 export const parseCursor = (text: string, bound: Bound): Result.Result<Position, InvalidCursor> => {
   const [, hash = "", position = ""] = /^1([0-9a-z]+)-([sicg].*)$/s.exec(text.length > maxCursor ? "" : text) ?? []
-  if (position === "") return Result.fail(refusal("The cursor is not one that a query answered with."))
+  const refuse = (detail: string) => Result.fail(new InvalidCursor({ detail }))
+  if (position === "") return refuse("The cursor is not one that a query answered with.")
   if (hash !== hashOf(bound)) {
-    return Result.fail(
-      refusal("The cursor is of another query: table, filter, search and sort have to stay the same from page to page.")
+    return refuse(
+      "The cursor is of another query: table, filter, search and sort have to stay the same from page to page."
     )
   }
   const read = readPosition(position)
-  return read === undefined || read.kind !== kindOf(bound.sort)
-    ? Result.fail(refusal("The cursor is not whole."))
-    : Result.succeed(read)
+  return read?.kind === kindOf(bound.sort) ? Result.succeed(read) : refuse("The cursor is not whole.")
 }
-
-const refusal = (detail: string) => new InvalidCursor({ detail })
 
 const readPosition = (text: string): Position | undefined => {
   const rest = text.slice(1)
   switch (text[0]) {
     case "s": {
       const seq = numberOf(rest)
-      return seq === undefined ? undefined : { kind: "seq", seq }
+      return Number.isNaN(seq) ? undefined : { kind: "seq", seq }
     }
     case "i":
       return isRowId(rest) ? { kind: "id", id: rest } : undefined
     case "c": {
       const [, at = "", place = ""] = /^([0-9a-z]+)-([0-9a-z]+)$/.exec(rest) ?? []
       const [createdAt, seq] = [numberOf(at), numberOf(place)]
-      return createdAt === undefined || createdAt > maxTime || seq === undefined
-        ? undefined
-        : { kind: "created", createdAt, seq }
+      return createdAt <= maxTime && !Number.isNaN(seq) ? { kind: "created", createdAt, seq } : undefined
     }
     default: {
       const bytes = Base64Url.decode(rest)
@@ -154,12 +118,12 @@ const readPosition = (text: string): Position | undefined => {
 /** The last millisecond of the year 9999. */
 const maxTime = 253_402_300_799_999
 
-const numberOf = (text: string): number | undefined => {
+/** NaN for what no cursor has. */
+const numberOf = (text: string): number => {
   const number = /^[0-9a-z]{1,11}$/.test(text) ? Number.parseInt(text, 36) : Number.NaN
-  return Number.isSafeInteger(number) ? number : undefined
+  return Number.isSafeInteger(number) ? number : Number.NaN
 }
 
-/** Runs in rising order, those that touch as one. */
 const joined = (runs: ReadonlyArray<Run>): ReadonlyArray<Run> => {
   const found: Array<Run> = []
   for (const [first, last] of runs.toSorted(([a], [b]) => a - b)) {

@@ -96,10 +96,7 @@ export const selectionOf = (names: ReadonlyArray<string>, at: string): Result.Re
   return Result.succeed(names.includes(ownFields) ? { kind: "own" } : { kind: "named", names: new Set(names) })
 }
 
-/**
- * Reads `fields` of a query string: names with commas between them, or a JSON array of names, which may have commas
- * themselves. `*` stands for the id and all of the row's own fields.
- */
+/** Reads `fields` of a query string: names with commas between them, or a JSON array of names. */
 export const parseSelection = (text: string, at: string): Result.Result<Selection, InvalidRequest> => {
   const names = text.startsWith("[") ? namesIn(text) : text === "" ? [] : text.split(",")
   return names === undefined

@@ -34,7 +34,6 @@ export class Look {
     this.known = known
   }
 
-  /** Whether the row meets a condition. */
   meets(condition: Condition): boolean {
     const { name } = condition
     switch (condition.operator) {
@@ -65,7 +64,6 @@ export class Look {
     return words.every((word) => occurs(word, strings, this.pace))
   }
 
-  /** The key of a field; undefined where the row does not have it. */
   key(name: string): string | undefined {
     if (this.known !== undefined && !systemFields.has(name)) return this.known.get(name)
     if (this.keys.has(name)) return this.keys.get(name)
@@ -107,7 +105,6 @@ export class Look {
     return readItems(value).filter(isScalar).map(elementText).join("")
   }
 
-  /** The JSON text of a field. */
   private value(name: string): string | undefined {
     switch (name) {
       case "id":
@@ -149,13 +146,9 @@ export const occurs = (wanted: string, text: string, pace: Pace): boolean => {
 /** How many characters of a text a passage has before a word that was found, and from it on. */
 const [before, behind] = [40, 120] as const
 
-/** A snippet that has so many characters gets no further passage. */
 const enough = 160
 
-/**
- * The passages of a row's texts in which folded words occur, with white space as single blanks and an ellipsis wherever text
- * was left out: of about 160 characters, and 320 at most. In turns.
- */
+/** The passages of a row's texts in which folded words occur, with `…` for what is left out: 320 characters at most. */
 export function* snippetOf({ text: json }: JsonText, words: ReadonlyArray<string>): Turns<string> {
   const pace = new Pace()
   const left = new Set(words)

@@ -2,16 +2,14 @@ import { shorten } from "../json/JsonIssue.ts"
 import { JsonText } from "../json/JsonText.ts"
 import { members } from "../json/Members.ts"
 import { systemFields } from "../Row.ts"
-import { commonFields, mayHave, typeOf, type FieldType, type TableFields, type TypeCounts } from "./Fields.ts"
+import { commonFields, mayHave, typeOf, type TableFields, type TypeCounts } from "./Fields.ts"
 
-/** A field that a filter names, the condition it has to meet, and the JSON text of what it is compared with. */
 interface Asked {
   readonly field: string
   readonly operator: string
   readonly value: string
 }
 
-/** What a filter asks of its fields, one by one; equal values have the operator `eq`. */
 const askedOf = (filter: JsonText): ReadonlyArray<Asked> =>
   members(filter).flatMap(({ name: field, value }) =>
     value[0] === "{"
@@ -36,7 +34,6 @@ const distance = (a: string, b: string): number => {
   return row[b.length]!
 }
 
-/** How much of a name is compared with others. */
 const compared = 60
 
 /** Up to three names that a name may have been meant for, nearest first. */
@@ -81,28 +78,19 @@ export const unknownFieldNote = (field: string, fields: TableFields): string => 
 }
 
 /** What to do about a field to be added up in which no row has a number. */
-export const noNumbersNote = (field: string, types: TypeCounts): string =>
-  `${quoted(field)} holds ${[...types.keys()].map((type) => plural[type]).join(" and ")}, not numbers.`
+export const noNumbersNote = (field: string, types: TypeCounts): string => `${holding(field, types)}, not numbers.`
 
-const plural: Readonly<Record<FieldType, string>> = {
-  string: "strings",
-  number: "numbers",
-  boolean: "booleans",
-  null: "nulls",
-  array: "arrays",
-  object: "objects"
-}
-
-const ranges: ReadonlySet<string> = new Set(["gt", "gte", "lt", "lte"])
+const holding = (field: string, types: TypeCounts): string =>
+  `${quoted(field)} holds ${[...types.keys()].map((type) => `${type}s`).join(" and ")}`
 
 const mistyped = ({ field, operator, value }: Asked, fields: TableFields): string | undefined => {
   const types = fields.get(field)
   if (types === undefined) return undefined
-  const holds = `${quoted(field)} holds ${[...types.keys()].map((type) => plural[type]).join(" and ")}`
-  if (operator === "eq" || ranges.has(operator)) {
+  const holds = holding(field, types)
+  if (["eq", "gt", "gte", "lt", "lte"].includes(operator)) {
     const type = typeOf(value)
     if (types.has(type)) return undefined
-    return types.has("array") ? `${holds}: use {${quoted(field)}:{"has":…}}.` : `${holds}, not ${plural[type]}.`
+    return types.has("array") ? `${holds}: use {${quoted(field)}:{"has":…}}.` : `${holds}, not ${type}s.`
   }
   if (operator === "has") return types.has("array") ? undefined : `${holds}, not arrays.`
   if (operator === "contains") return types.has("string") ? undefined : `${holds}, not strings.`
@@ -111,10 +99,7 @@ const mistyped = ({ field, operator, value }: Asked, fields: TableFields): strin
 
 const dateOnly = /^"\d{4}-\d\d-\d\d"$/
 
-/**
- * What may explain that no row of a table with rows matched a filter: a field that none of them has, or a value of another
- * type than the field's. Undefined where nothing does.
- */
+/** What may explain that no row matched: a field that none has, or a value of another type. Undefined where nothing does. */
 export const filterNote = (filter: JsonText, fields: TableFields): string | undefined => {
   for (const asked of askedOf(filter)) {
     const { field, operator, value } = asked

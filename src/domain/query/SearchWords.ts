@@ -11,7 +11,6 @@ const foldSlowly = (text: string): string =>
 const points = new Int32Array(0x110000)
 const isText = -1
 
-/** What the other code points become. */
 const texts = new Map<number, string>()
 
 const learn = (point: number): number => {
@@ -57,10 +56,7 @@ export const fold = (text: string): string => {
   return folded + String.fromCharCode(...units)
 }
 
-/**
- * Reads a search: a text of 1 to 200 characters that is split at white space. Gives its folded words, each once. `at` is its
- * place in the request, for errors.
- */
+/** The folded words of a search, each once. `at` is its place in the request, for errors. */
 export const parseSearch = (search: string, at: string): Result.Result<ReadonlyArray<string>, InvalidRequest> => {
   // A character is one or two units.
   if (search.length > 2 * maxSearchLength || Array.from(search).length > maxSearchLength) {

@@ -58,7 +58,6 @@ const placesIn = (text: string): number => {
 
 const powers = [1, 10, 100, 1000, 10_000] as const
 
-/** A field's value in a row, as it is measured. */
 interface Seen {
   text: string
   /** The double of a small number, of which no two are the same; NaN for any other number. */
@@ -89,7 +88,6 @@ const workOfAny = 20_000
 
 const tooFar = `A number here reaches more than ${maxDigits.toLocaleString("en")} digits from its decimal point, so there is no exact result.`
 
-/** The least or greatest number so far. */
 interface Extreme {
   readonly text: string
   readonly value: number
@@ -183,7 +181,6 @@ export class Summary {
   /** Which of the fields that are looked at each measure is of; the one to group by is the first. */
   private readonly places: ReadonlyArray<number>
   private readonly seen: Seen = { text: "0", value: 0, whole: 0, places: 0 }
-  /** How many rows it has seen. */
   count = 0
   private missing = 0
 

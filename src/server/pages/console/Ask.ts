@@ -1,9 +1,8 @@
 import { Result } from "effect"
 import { JsonText, print } from "../../../domain/json/JsonText.ts"
-import { members, type Member } from "../../../domain/json/Members.ts"
+import { members, objectOf, type Member } from "../../../domain/json/Members.ts"
 import { scan } from "../../../domain/json/ParseEnvelope.ts"
 import { parseMatching, parseSort, type Filter, type Sort } from "../../../domain/Query.ts"
-import { objectOf } from "../../../domain/RowMerge.ts"
 import { given } from "../PrivatePage.ts"
 
 /** Which rows a grid shows, as its address says: with the parameters of `GET /v1/{table}`. */
