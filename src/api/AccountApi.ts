@@ -1,6 +1,6 @@
 import { Context, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { MagicLinkRequest, MagicLinkSent, Verified, VerifyRequest, AccountId, EmailInput } from "../domain/Account.ts"
+import { AccountId, EmailInput, MagicLinkRequest, Timestamp } from "../domain/Account.ts"
 import * as P from "../domain/Problem.ts"
 import { badSmallBody, jsonBody } from "./Payloads.ts"
 import { Problems, reads, RequestBody, writes } from "./Middleware.ts"
@@ -16,7 +16,13 @@ export class SignInApi extends HttpApiGroup.make("auth")
   .add(
     HttpApiEndpoint.post("magicLink", "/magic-link", {
       payload: jsonBody(MagicLinkRequest),
-      success: jsonBody(MagicLinkSent),
+      success: jsonBody(
+        Schema.Struct({
+          ok: Schema.Boolean,
+          expires_at: Timestamp,
+          dev_magic_link: Schema.optionalKey(Schema.String.annotate({ format: "uri" }))
+        })
+      ),
       error: [...badSmallBody, P.RateLimited]
     }).annotateMerge(
       reads(
@@ -29,8 +35,8 @@ export class SignInApi extends HttpApiGroup.make("auth")
       )
     ),
     HttpApiEndpoint.post("verify", "/verify", {
-      payload: jsonBody(VerifyRequest),
-      success: jsonBody(Verified),
+      payload: jsonBody(Schema.Struct({ token: Schema.String })),
+      success: jsonBody(Schema.Struct({ api_key: Schema.String, account_id: AccountId })),
       error: [P.InvalidToken, P.RateLimited, P.Unavailable]
     })
       .annotate(BadBodyIsInvalidToken, true)

@@ -1,3 +1,4 @@
+import type { JsonSchema } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { fillLimits, maxQueryLimit, type Limits } from "../domain/Limits.ts"
 import { AccountApi, ConnectionsApi, SignInApi } from "./AccountApi.ts"
@@ -8,51 +9,33 @@ import { Authentication, Problems, RequestBody } from "./Middleware.ts"
 import { RowsApi } from "./RowsApi.ts"
 import { TablesApi } from "./TablesApi.ts"
 
-interface Media {
-  schema?: { readonly allOf?: ReadonlyArray<object>; readonly $ref?: string; readonly properties?: Properties }
-}
-
-type Properties = Record<string, Record<string, unknown>>
-
-interface Operation {
-  readonly parameters?: ReadonlyArray<{
-    readonly name: string
-    readonly in: string
-    schema: Record<string, unknown>
-  }>
-  readonly requestBody?: { required: boolean; readonly content: Record<string, Media> }
-  readonly responses?: Record<string, { readonly content?: Record<string, Media> }>
-}
-
-interface Document {
-  readonly paths: Record<string, Record<string, Operation>>
-  readonly components: { schemas: Record<string, unknown> }
-}
+const operationsOf = ({ paths }: OpenApi.OpenAPISpec) =>
+  Object.values(paths).flatMap((path) => Object.values(path) as ReadonlyArray<OpenApi.OpenAPISpecOperation>)
 
 /** Adds what the framework cannot know: bodies are JSON although it reads them as text, and `limit` is a number. */
 const completeDocument = (generated: Record<string, unknown>): Record<string, unknown> => {
-  const document = renameEncoded(generated) as unknown as Document
-  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
-    const responses = Object.values(operation.responses ?? {})
-    for (const content of [operation.requestBody?.content, ...responses.map((response) => response.content)]) {
-      for (const media of Object.values(content ?? {})) {
-        const { $ref, allOf } = media.schema ?? {}
-        if ($ref !== undefined) media.schema = { $ref }
-        else if (allOf?.[0] !== undefined) media.schema = allOf[0]
+  const document = renameEncoded(generated) as OpenApi.OpenAPISpec & Record<string, unknown>
+  for (const { parameters, requestBody, responses } of operationsOf(document)) {
+    const bodies = [requestBody, ...Object.values(responses)].flatMap((body) => Object.values(body?.content ?? {}))
+    for (const media of bodies) {
+      const { $ref, allOf } = media.schema as {
+        readonly $ref?: string
+        readonly allOf?: ReadonlyArray<JsonSchema.JsonSchema>
       }
+      if ($ref !== undefined) media.schema = { $ref }
+      else if (allOf?.[0] !== undefined) media.schema = allOf[0]
     }
-    for (const parameter of operation.parameters ?? []) {
-      if (parameter.in === "query" && parameter.name === "limit") {
-        const unset = Number(parameter.schema["default"])
-        parameter.schema = { ...parameter.schema, type: "integer", minimum: 1, maximum: maxQueryLimit, default: unset }
-      }
+    for (const { name, schema, ...parameter } of parameters) {
+      if (parameter.in !== "query" || name !== "limit") continue
+      const unset = Number((schema as { readonly default?: string }).default)
+      Object.assign(schema, { type: "integer", minimum: 1, maximum: maxQueryLimit, default: unset })
     }
   }
   for (const { delete: operation } of Object.values(document.paths)) {
     // A delete can have its filter in the query string instead.
-    if (operation?.requestBody !== undefined) operation.requestBody.required = false
+    if (operation?.requestBody !== undefined) Object.assign(operation.requestBody, { required: false })
   }
-  return document as unknown as Record<string, unknown>
+  return document
 }
 
 const encoded = /Encoded$/
@@ -104,8 +87,9 @@ export class Api extends HttpApi.make("agent-memory")
 
 /** The OpenAPI document of one service: with its address, and its limits in place of their placeholders. */
 export const openApiDocument = ({ baseUrl, limits }: { readonly baseUrl: string; readonly limits: Limits }): object => {
-  const document = JSON.parse(fillLimits(JSON.stringify(OpenApi.fromApi(Api)), limits)) as Document
-  const batch = document.paths["/v1/{table}/batch"]?.["post"]?.requestBody?.content["application/json"]?.schema
-  Object.assign(batch?.properties?.["operations"] ?? {}, { minItems: 1, maxItems: limits.batchOperations })
+  const document = JSON.parse(fillLimits(JSON.stringify(OpenApi.fromApi(Api)), limits)) as OpenApi.OpenAPISpec
+  const batch = document.paths["/v1/{table}/batch"]?.post?.requestBody?.content["application/json"]?.schema
+  const { operations } = batch?.["properties"] as { readonly operations: object }
+  Object.assign(operations, { minItems: 1, maxItems: limits.batchOperations })
   return { ...document, servers: [{ url: baseUrl }] }
 }

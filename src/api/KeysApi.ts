@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { CreatedApiKey, CreateKeyRequest, KeyId, KeyPage } from "../domain/Key.ts"
+import { CreatedApiKey, KeyId, KeyName, KeyPage } from "../domain/Key.ts"
 import { maxQueryLimit } from "../domain/Limits.ts"
 import * as P from "../domain/Problem.ts"
 import { timedPlaceOf } from "../domain/Row.ts"
@@ -26,7 +26,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
     ),
     HttpApiEndpoint.post("create", "/_keys", {
       headers: refusedIdempotencyKey,
-      payload: jsonBody(CreateKeyRequest),
+      payload: jsonBody(Schema.Struct({ name: KeyName })),
       success: jsonBody(CreatedApiKey).pipe(HttpApiSchema.status(201)),
       error: [...badBody, P.KeyLimit, withStatus(400, P.RequestTooLarge), P.Unavailable]
     }).annotateMerge(

@@ -1,6 +1,6 @@
 import { type Email, MagicLinkRequest } from "../domain/Account.ts"
 import { wholeAccount } from "../domain/Actor.ts"
-import { CreateKeyRequest } from "../domain/Key.ts"
+import { KeyName } from "../domain/Key.ts"
 import { Accounts } from "../server/accounts/Accounts.ts"
 import { Settings } from "../server/config/Settings.ts"
 import { Keys } from "../server/keys/Keys.ts"
@@ -57,7 +57,7 @@ const createCommand = Command.make(
       Flag.withDescription("The email address of the account, which is created if there is none")
     ),
     name: Flag.String("name").pipe(
-      Flag.withSchema(CreateKeyRequest.fields.name),
+      Flag.withSchema(KeyName),
       Flag.withDescription("What the key is for, 1 to 80 characters"),
       Flag.withDefault("command line")
     )

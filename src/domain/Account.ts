@@ -72,23 +72,6 @@ export const EmailInput = Schema.String.annotate({ format: "email", examples: ["
 
 /** The body of `POST /auth/magic-link`. */
 export const MagicLinkRequest = Schema.Struct({ email: EmailInput })
-export type MagicLinkRequest = typeof MagicLinkRequest.Type
-
-/** The response of `POST /auth/magic-link`; `dev_magic_link` only in local mode, for requests with the local secret. */
-export const MagicLinkSent = Schema.Struct({
-  ok: Schema.Boolean,
-  expires_at: Timestamp,
-  dev_magic_link: Schema.optionalKey(Schema.String.annotate({ format: "uri" }))
-})
-export type MagicLinkSent = typeof MagicLinkSent.Type
-
-/** The body of `POST /auth/verify`. */
-export const VerifyRequest = Schema.Struct({ token: Schema.String })
-export type VerifyRequest = typeof VerifyRequest.Type
-
-/** The response of `POST /auth/verify`: a new key, shown this once. */
-export const Verified = Schema.Struct({ api_key: Schema.String, account_id: AccountId })
-export type Verified = typeof Verified.Type
 
 /** How many random bytes a token is made of. */
 export const tokenBytes = 32

@@ -47,10 +47,6 @@ export const CreatedApiKey = Schema.Struct({ ...record, api_key: Schema.String }
 })
 export type CreatedApiKey = typeof CreatedApiKey.Type
 
-/** The body of `POST /v1/_keys`. */
-export const CreateKeyRequest = Schema.Struct({ name: KeyName })
-export type CreateKeyRequest = typeof CreateKeyRequest.Type
-
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const format = /^svc_live_([a-z2-7]{20})_([0-9A-Za-z]{43})$/
 const checkLength = 2

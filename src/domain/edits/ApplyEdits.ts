@@ -9,14 +9,7 @@ import { typeOf } from "../query/Fields.ts"
 import type { Pace, Turns } from "../Turns.ts"
 import { tooLong, type CheckedEdit, type CheckedEdits } from "./Edit.ts"
 
-/** How often a text occurs in a string, overlaps included; of the first time, where it begins and ends in the JSON. */
-export interface Occurrences {
-  readonly count: number
-  readonly from: number
-  readonly to: number
-}
-
-const none: Occurrences = { count: 0, from: 0, to: 0 }
+const none = { count: 0, from: 0, to: 0 }
 
 /**
  * Finds a text in JSON strings, however their characters are spelled, in time that grows with their length alone: the
@@ -31,7 +24,8 @@ export class Finder {
     this.wanted = wanted
   }
 
-  in(json: string): Occurrences {
+  /** How often the text occurs, overlaps included; of the first time, where it begins and ends in the JSON. */
+  in(json: string): typeof none {
     const { wanted } = this
     if (wanted.length > json.length - 2) return none
     const borders = (this.borders ??= bordersOf(wanted))
@@ -74,12 +68,6 @@ const offsetOf = (json: string, units: number): number => {
   return at
 }
 
-/** Where a failure is: the operation's JSON Pointer in the request, and the row if the request doesn't name it. */
-export interface EditedRow {
-  readonly at: string
-  readonly id?: string
-}
-
 type Edited = Result.Result<string, string>
 
 /** Applies edits in their order to one row after another. What no edit names stays byte for byte. */
@@ -92,8 +80,15 @@ export class Editor {
     this.finders = list.map((edit) => (edit.op === "replace" ? new Finder(edit.old) : undefined))
   }
 
-  /** The row with all edits, or the refusal of the first that it can't take. It may be longer than a row may be. */
-  *apply(row: JsonText, { at, id }: EditedRow, pace: Pace): Turns<Result.Result<JsonText, InvalidRequest>> {
+  /**
+   * The row with all edits, which may be longer than a row may be, or the refusal of the first that it can't take. `at` is the
+   * operation's JSON Pointer in the request, `id` the row's where the request doesn't name it.
+   */
+  *apply(
+    row: JsonText,
+    { at, id }: { readonly at: string; readonly id?: string },
+    pace: Pace
+  ): Turns<Result.Result<JsonText, InvalidRequest>> {
     if (this.edits.length === 0) return Result.succeed(row)
     const fields = new Map(membersByName(row))
     for (const [index, edit] of this.edits.entries()) {

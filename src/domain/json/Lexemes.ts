@@ -101,22 +101,9 @@ export const numberEnd = (text: string, from: number): number => {
 
 /** The offset behind `true`, `false` or `null`. */
 export const literalEnd = (text: string, from: number): number => {
-  const second = text.charCodeAt(from + 1)
-  switch (text.charCodeAt(from)) {
-    case 116:
-      return second === 114 && text.charCodeAt(from + 2) === 117 && text.charCodeAt(from + 3) === 101 ? from + 4 : ~from
-    case 110:
-      return second === 117 && text.charCodeAt(from + 2) === 108 && text.charCodeAt(from + 3) === 108 ? from + 4 : ~from
-    case 102:
-      return second === 97 &&
-        text.charCodeAt(from + 2) === 108 &&
-        text.charCodeAt(from + 3) === 115 &&
-        text.charCodeAt(from + 4) === 101
-        ? from + 5
-        : ~from
-    default:
-      return ~from
-  }
+  const first = text.charCodeAt(from)
+  const word = first === 116 ? "true" : first === 102 ? "false" : "null"
+  return text.startsWith(word, from) ? from + word.length : ~from
 }
 
 /** The offset of the first character at or behind an offset that is no white space. */

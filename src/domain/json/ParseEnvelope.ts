@@ -19,11 +19,8 @@ import { MAX_DEPTH, Scanner } from "./Scanner.ts"
  * when there are no {@link Bounds}.
  */
 export type EnvelopeShape =
-  | { readonly kind: "plain" }
-  | { readonly kind: "scalar" }
-  | { readonly kind: "unknown" }
+  | { readonly kind: "plain" | "scalar" | "unknown" | "unread" }
   | TextShape
-  | { readonly kind: "unread" }
   | {
       readonly kind: "object"
       readonly members: ReadonlyMap<string, EnvelopeShape>
@@ -59,8 +56,6 @@ export interface TextShape {
   readonly takes?: "any" | "number"
 }
 
-const PLAIN: EnvelopeShape = { kind: "plain" }
-const UNKNOWN: EnvelopeShape = { kind: "unknown" }
 const TURN = 250_000
 const MAX_UNKNOWN = 20
 const MAX_NAME = 1000
@@ -128,7 +123,11 @@ class EnvelopeReader {
       if (shape.kind === "object" && opening === "{") return yield* this.object(shape)
       if (shape.kind === "array" && opening === "[") return yield* this.array(shape)
     }
-    if (shape.kind === "unread") return this.unread()
+    if (shape.kind === "unread") {
+      const from = this.at
+      this.at = valueEnd(this.text, from)
+      return new UnreadJson(this.text.slice(from, this.at))
+    }
     const isText = shape.kind === "text"
     const isRefused = this.bounds !== undefined && !isText && shape.kind !== "plain"
     const longest = isText ? this.bounds?.textLength : isRefused ? MAX_MISPLACED : this.limitOf(this.bounds?.values)
@@ -149,21 +148,14 @@ class EnvelopeReader {
       return JsonText.trusted(this.bounds?.keepsWhole === true ? compact : detach(compact, this.text.length))
     }
     this.valuesLength += compact.length
-    if (this.valuesLength > this.limitOf(this.bounds?.values)) {
-      return this.refuse(this.bounds!.values!, this.limitOf(this.bounds!.values))
-    }
+    const mostValues = this.limitOf(this.bounds?.values)
+    if (this.valuesLength > mostValues) return this.refuse(this.bounds!.values!, mostValues)
     if (isRefused) {
       if (opening === "{") return {}
       if (opening === "[") return []
       if (shape.kind !== "scalar" && compact.length > MAX_MISPLACED) return ""
     }
     return readTree(compact, Number)
-  }
-
-  unread(): UnreadJson {
-    const from = this.at
-    this.at = valueEnd(this.text, from)
-    return new UnreadJson(this.text.slice(from, this.at))
   }
 
   *array({ items, most }: EnvelopeShape & { readonly kind: "array" }): Generator<void, unknown, void> {
@@ -184,7 +176,7 @@ class EnvelopeReader {
     const target = {}
     const names = new Set<string>()
     const limit = this.limitOf(most)
-    const unnamed = rest ?? (this.bounds === undefined ? PLAIN : UNKNOWN)
+    const unnamed = rest ?? { kind: this.bounds === undefined ? "plain" : "unknown" }
     if (this.step("}")) return target
     do {
       const name = this.name(names)
@@ -217,7 +209,11 @@ class EnvelopeReader {
     if (this.text.charAt(from) !== '"') return this.fail(from, names.size === 0 ? "first name" : "name")
     this.at = stringEnd(this.text, from + 1)
     if (this.at < 0) return this.fail(~this.at, "string")
-    if (this.bounds !== undefined && this.at - from > MAX_NAME) return this.refuseName()
+    if (this.bounds !== undefined && this.at - from > MAX_NAME) {
+      const message = `A member's name here has more than ${MAX_NAME} characters, and none that is known is that long.`
+      this.issue = { code: "invalid_request", pointer: pointerTo(this.path), message }
+      return ""
+    }
     const name = decodeString(this.text.slice(from, this.at))
     if (names.has(name)) {
       this.issue = duplicateName(this.text, from, this.at, pointerTo([...this.path, name]))
@@ -238,12 +234,6 @@ class EnvelopeReader {
     if (this.step(",", 0)) return true
     if (!this.step(close, 0)) this.fail(this.at, expected)
     return false
-  }
-
-  refuseName(): string {
-    const message = `A member's name here has more than ${MAX_NAME} characters, and none that is known is that long.`
-    this.issue = { code: "invalid_request", pointer: pointerTo(this.path), message }
-    return ""
   }
 
   fail(at: number, expected: Expected): string {

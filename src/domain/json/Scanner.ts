@@ -25,13 +25,7 @@ const crowded = new Uint8Array(MAX_DEPTH)
 const lastName = new Int32Array(MAX_DEPTH)
 const names = new Int32Array(MAX_DEPTH * FEW)
 const hashes = new Int32Array(MAX_DEPTH * FEW)
-
-interface Pause {
-  readonly depth: number
-  readonly frames: ReadonlyArray<readonly [live: Numbers, kept: Numbers]>
-}
-
-type Numbers = Uint8Array | Int32Array
+const frames: ReadonlyArray<Uint8Array | Int32Array> = [closers, counts, crowded, lastName, names, hashes]
 
 /** Validates values inside of one text, one after another, and copies them without white space. */
 export class Scanner {
@@ -52,7 +46,7 @@ export class Scanner {
   private fresh = ""
   private from = 0
   private sets: Array<Set<string>> = []
-  private paused: Pause | undefined
+  private paused: { readonly depth: number; readonly kept: typeof frames } | undefined
 
   constructor(text: string) {
     this.text = text
@@ -81,16 +75,14 @@ export class Scanner {
 
   /** Continues after a pause, with the same results as {@link scan}. */
   resume(): boolean | undefined {
-    const { depth, frames } = this.paused!
+    const { depth, kept } = this.paused!
     this.paused = undefined
-    for (const [live, kept] of frames) live.set(kept)
+    for (const [index, live] of frames.entries()) live.set(kept[index]!)
     return this.advance(this.end, depth)
   }
 
   private pause(at: number, depth: number): undefined {
-    const frames = [closers, counts, crowded, lastName].map((live) => [live, live.slice(0, depth)] as const)
-    const ofNames = [names, hashes].map((live) => [live, live.slice(0, depth * FEW)] as const)
-    this.paused = { depth, frames: [...frames, ...ofNames] }
+    this.paused = { depth, kept: frames.map((live) => live.slice(0, (depth * live.length) / MAX_DEPTH)) }
     this.end = at
   }
 

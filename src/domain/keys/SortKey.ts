@@ -213,16 +213,6 @@ const rise = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit 
  * columns. An encoded name (`encodeText`) is to be bound as a parameter wherever SQL names a field.
  *
  * Equality is exact as flat containment: `short @> filter.short AND (filter.long IS NULL OR long @> filter.long)`.
- *
- * The written sort order, with `DESC` on the middle two terms alone for a descending sort:
- *
- * ```sql
- * ORDER BY
- *   CASE WHEN short ->> name IS NULL THEN 2 WHEN short ->> name = '0' THEN 1 ELSE 0 END,
- *   (short ->> name) COLLATE "C" ASC,
- *   (long ->> name) COLLATE "C" ASC,
- *   insertion_order
- * ```
  */
 export interface RowKeys {
   readonly short: string

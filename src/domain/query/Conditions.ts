@@ -43,7 +43,7 @@ export type KeyCondition =
 
 /** Whether a row's time is after an instant in milliseconds, from it on, before it or until it. */
 export interface TimeCondition {
-  readonly operator: "after" | "from" | "before" | "until"
+  readonly operator: "gt" | "gte" | "lt" | "lte"
   readonly instant: number
 }
 
@@ -60,7 +60,6 @@ export type TextCondition = { readonly name: string } & {
 export type Condition = TextCondition | ({ readonly name: string } & (KeyCondition | TimeCondition))
 
 const times: ReadonlySet<string> = new Set(["created_at", "updated_at"])
-const timeOperators = { gt: "after", gte: "from", lt: "before", lte: "until" } as const
 
 /** Whether the JSON text of a value is neither an object nor an array. */
 export const isScalar = (value: string): boolean => value[0] !== "{" && value[0] !== "["
@@ -85,7 +84,7 @@ const conditionOf = (field: string, operator: Exclude<Operator, "eq">, value: st
         const instant = value[0] === '"' ? instantOf(decodeString(value)) : undefined
         return instant === undefined
           ? "must be an RFC 3339 time or a date, such as 2026-03-01"
-          : { name, operator: timeOperators[operator], instant }
+          : { name, operator, instant }
       }
       const key = sortKey(value)
       return key[0] === "1" || key[0] === "2" ? { name, operator, key } : "must be a number or a string"
@@ -151,23 +150,13 @@ export const keyMeets = (condition: KeyCondition, key: string | undefined): bool
       return (key !== undefined) === condition.exists
     default: {
       if (key === undefined || key[0] !== condition.key[0]) return false
-      const order = comparePoints(key, condition.key)
-      if (order === 0) return condition.operator === "gte" || condition.operator === "lte"
-      return order > 0 === condition.operator.startsWith("g")
+      return isOrder(condition.operator, comparePoints(key, condition.key))
     }
   }
 }
 
 /** Whether a time in milliseconds meets a condition. */
-export const timeMeets = ({ instant, operator }: TimeCondition, at: number): boolean => {
-  switch (operator) {
-    case "after":
-      return at > instant
-    case "from":
-      return at >= instant
-    case "before":
-      return at < instant
-    case "until":
-      return at <= instant
-  }
-}
+export const timeMeets = ({ instant, operator }: TimeCondition, at: number): boolean => isOrder(operator, at - instant)
+
+const isOrder = (operator: TimeCondition["operator"], order: number): boolean =>
+  order === 0 ? operator.endsWith("e") : order > 0 === operator.startsWith("g")

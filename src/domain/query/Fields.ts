@@ -124,17 +124,6 @@ export const selectedText = (row: Row, selection: Selection): string => {
   return `${text}}`
 }
 
-/** The chosen fields of these rows as the items of an array, in turns. */
-export function* selectedParts(rows: ReadonlyArray<Row>, selection: Selection): Turns<ReadonlyArray<string>> {
-  const pace = new Pace()
-  const parts: Array<string> = []
-  for (const row of rows) {
-    parts.push((parts.length === 0 ? "" : ",") + selectedText(row, selection))
-    yield* pace.worked(membersWork * row.data.length)
-  }
-  return parts
-}
-
 /** Rows as a response shows them, whole or with the chosen fields, in turns. */
 export function* shownTexts(
   rows: ReadonlyArray<Row>,

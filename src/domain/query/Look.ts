@@ -35,19 +35,11 @@ export class Look {
   }
 
   meets(condition: Condition): boolean {
+    if ("text" in condition) return occurs(condition.text, this.text(condition), this.pace)
     const { name } = condition
-    switch (condition.operator) {
-      case "contains":
-      case "has":
-        return occurs(condition.text, this.text(condition), this.pace)
-      case "after":
-      case "from":
-      case "before":
-      case "until":
-        return timeMeets(condition, name === "created_at" ? this.row.createdAt : this.row.updatedAt)
-      default:
-        return keyMeets(condition, this.key(name))
-    }
+    return "instant" in condition
+      ? timeMeets(condition, name === "created_at" ? this.row.createdAt : this.row.updatedAt)
+      : keyMeets(condition, this.key(name))
   }
 
   /** Whether each of these folded words occurs in some string of the row, at any depth; names are none. */

@@ -12,7 +12,7 @@ import {
 import {
   parseSelection,
   type Selection,
-  selectedParts,
+  shownTexts,
   fieldsOf,
   lastChange,
   type TableFields
@@ -120,7 +120,10 @@ export class Rows extends Context.Service<Rows>()("agent-memory/server/tables/Ro
      */
     const query = traced("Rows.query")(function* (actor: Actor, { bound, query, selection }: Asked) {
       const { hasMore, rows } = yield* select(actor, bound.table, query)
-      const parts = selection === undefined ? rowParts(rows) : yield* inTurns(selectedParts(rows, selection))
+      const parts =
+        selection === undefined
+          ? rowParts(rows)
+          : (yield* inTurns(shownTexts(rows, selection))).map(({ text }, index) => (index === 0 ? text : `,${text}`))
       const more = hasMore ? moreOf(bound, rows, query.after) : ""
       const asked = { ...bound, selection, filter: bound.filter === undefined ? undefined : scan(bound.filter).value }
       const note = query.after === undefined ? yield* notes.ofPage(asked, actor, rows) : undefined

@@ -26,7 +26,7 @@ export const makeCandidates = (sql: SqlClient.SqlClient) => {
   const byTime = ({ instant, name, operator }: Condition & TimeCondition): Statement.Fragment => {
     // Times are stored in whole milliseconds, and an instant may lie between two.
     const [least, most] = [time(Math.ceil(instant)), time(Math.floor(instant))]
-    const compared = { after: sql`> ${most}`, from: sql`>= ${least}`, before: sql`< ${least}`, until: sql`<= ${most}` }
+    const compared = { gt: sql`> ${most}`, gte: sql`>= ${least}`, lt: sql`< ${least}`, lte: sql`<= ${most}` }
     return sql`${sql(name)} ${compared[operator]}`
   }
 
