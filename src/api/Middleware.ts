@@ -2,14 +2,7 @@ import { Context, Schema, SchemaTransformation, Struct } from "effect"
 import { ProblemDetails } from "effect/http"
 import { HttpApi, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity, OpenApi, type HttpApiGroup } from "effect/http-api"
 import type { Actor } from "../domain/Actor.ts"
-import {
-  InternalError,
-  NotFound,
-  RateLimited,
-  Unauthenticated,
-  Unavailable,
-  UnsupportedMediaType
-} from "../domain/Problem.ts"
+import * as P from "../domain/Problem.ts"
 
 /** Who sent the request, and how many requests of its class the key can still send at once. */
 export class CurrentActor extends Context.Service<CurrentActor, Actor & { readonly remaining: number }>()(
@@ -27,14 +20,11 @@ export class Authentication extends HttpApiMiddleware.Service<Authentication, { 
   {
     requiredForClient: true,
     security: { bearer: HttpApiSecurity.bearer },
-    error: [Unauthenticated, RateLimited, Unavailable]
+    error: [P.Unauthenticated, P.RateLimited, P.Unavailable]
   }
 ) {}
 
-/**
- * Which limit an operation's body has: `small` for sign-in, keys and links (`authRequestBytes`), `row` for what one row can
- * need, `import` for a whole account (`importRequestBytes`).
- */
+/** Which limit a body has: `small` is `authRequestBytes`, `row` what one row can need, `import` `importRequestBytes`. */
 type BodySizes = "small" | "row" | "usual" | "import"
 export const BodySize = Context.Reference<BodySizes>("agent-memory/api/Middleware/BodySize", {
   defaultValue: () => "usual"
@@ -50,12 +40,12 @@ export const writes = (summary: string, description: string, body?: BodySizes) =
 
 /** Checks media type, size and UTF-8 of the whole body. Operations declare the errors of a bad body themselves. */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("agent-memory/api/Middleware/RequestBody", {
-  error: UnsupportedMediaType
+  error: P.UnsupportedMediaType
 }) {}
 
 /** Renders every failure as problem+json (RFC 9457) with the request's id. */
 export class Problems extends HttpApiMiddleware.Service<Problems>()("agent-memory/api/Middleware/Problems", {
-  error: [NotFound, InternalError]
+  error: [P.NotFound, P.InternalError]
 }) {}
 
 /** The failures that the endpoints of an interface declare: how to recognise each, and its status there. */

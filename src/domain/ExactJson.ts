@@ -9,27 +9,21 @@ export type JsonProblem = DuplicateField | InvalidJson | InvalidRequest | TooDee
 
 /** The error for text that is not acceptable JSON. `at` names the field of the request that has the text. */
 export const jsonProblem = (issue: JsonIssue, at: string): JsonProblem => {
-  const members = { detail: issue.message, errors: [fieldIssue(at + issue.pointer, issue.message)] }
-  switch (issue.code) {
-    case "invalid_json":
-      return new InvalidJson(members)
-    case "duplicate_field":
-      return new DuplicateField(members)
-    case "too_deep":
-      return new TooDeep(members)
-    case "too_many":
-      return invalid(at + issue.pointer, issue.message)
-    case "invalid_request":
-      return new InvalidRequest(members)
-  }
+  const { code, message, pointer } = issue
+  if (code === "too_many") return invalid(at + pointer, message)
+  return new problems[code]({ detail: message, errors: [fieldIssue(at + pointer, message)] })
+}
+
+const problems = {
+  invalid_json: InvalidJson,
+  duplicate_field: DuplicateField,
+  too_deep: TooDeep,
+  invalid_request: InvalidRequest
 }
 
 const jsonTextId = "agent-memory/JsonText"
 
-/**
- * JSON that stays text from the socket to the column and back, with the JSON Schema that documents it. Documents name it by
- * its identifier; without one they repeat it.
- */
+/** JSON that stays text from the socket to the column and back. Documents repeat its JSON Schema unless it has an identifier. */
 export const exactJson = (identifier: string | undefined, jsonSchema: Record<string, unknown>, description: string) =>
   declared(identifier === undefined ? { description } : { identifier, description }, jsonSchema, undefined)
 
@@ -52,17 +46,14 @@ const declared = (
       ...named,
       expected: "a JSON value",
       representation: { id: jsonTextId, payload: { identifier: named.identifier ?? null, takes: takes ?? null } },
-      toCodecJson: () => Schema.link<JsonText>()(documented(jsonSchema).annotate(named), passThrough)
+      toCodecJson: () => {
+        const documented = Schema.makeFilter(() => true, {
+          representation: { id: "agent-memory/JsonSchema", payload: null },
+          toJsonSchema: () => jsonSchema
+        })
+        return Schema.link<JsonText>()(Schema.Any.check(documented).annotate(named), passThrough)
+      }
     }
-  )
-
-/** Any value, with the JSON Schema that the OpenAPI document shows for it. */
-const documented = (jsonSchema: Record<string, unknown>) =>
-  Schema.Any.check(
-    Schema.makeFilter(() => true, {
-      representation: { id: "agent-memory/JsonSchema", payload: null },
-      toJsonSchema: () => jsonSchema
-    })
   )
 
 const passThrough = SchemaTransformation.transform({
@@ -93,11 +84,6 @@ const mostOf = (ast: SchemaAST.AST): Most | undefined => {
   return undefined
 }
 
-interface TextRepresentation {
-  readonly id: string
-  readonly payload: { readonly takes: "any" | "number" | null }
-}
-
 /** Whether a schema takes null as a value of its own. */
 export const takesNull = (ast: SchemaAST.AST): boolean => {
   if (ast._tag === "Union") return ast.types.some(takesNull)
@@ -106,18 +92,17 @@ export const takesNull = (ast: SchemaAST.AST): boolean => {
   return shape.kind === "text" && shape.takes === "any"
 }
 
-/**
- * Where a schema has exact JSON, and how many items or members its arrays and records may have. So one declaration gives
- * both what is checked while a body is parsed and what is checked of its values.
- */
+/** Where a schema has exact JSON, and how many parts its arrays and records may have, as it is checked while parsing. */
 export const shapeOf = (ast: SchemaAST.AST): EnvelopeShape => {
   const most = mostOf(ast)
   switch (ast._tag) {
     case "Declaration": {
-      const representation = ast.annotations?.["representation"] as TextRepresentation | undefined
+      const representation = ast.annotations?.["representation"] as
+        | { readonly id: string; readonly payload: { readonly takes: TextShape["takes"] | null } }
+        | undefined
       if (representation?.id !== jsonTextId) return { kind: "plain" }
       const { takes } = representation.payload
-      return takes === null ? { kind: "text" } : { kind: "text", takes }
+      return { kind: "text", ...(takes && { takes }) }
     }
     case "Objects":
       return {

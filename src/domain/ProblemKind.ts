@@ -57,10 +57,7 @@ export const FieldIssue = Schema.Struct({
 })
 export type FieldIssue = typeof FieldIssue.Type
 
-/**
- * The error of one field of a request, which is named by a JSON Pointer into the body, or by a parameter's name and a pointer
- * into its value, as in `filter/age`.
- */
+/** The error of one field of a request, which is named by a JSON Pointer, or by a parameter and one, as in `filter/age`. */
 export const fieldIssue = (place: string, message: string): FieldIssue => {
   if (place === "" || place.startsWith("/")) return { path: place, message }
   const [parameter = "", ...tokens] = place.split("/")

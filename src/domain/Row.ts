@@ -81,10 +81,7 @@ export const checkRow = (typed: string, limit: number): Result.Result<JsonText, 
     : Result.succeed(scanned.value)
 }
 
-/**
- * Who made a change: an API key, an MCP client, a link, or the person whose account it is. `name` is the one it had then; for
- * a person both `id` and `name` say no more than that it was the account's owner.
- */
+/** Who made a change, with the name of then. Of a person, `id` and `name` only say that it was the owner. */
 export const ChangedBy = Schema.Struct({
   kind: Schema.Literals(["key", "mcp", "link", "person"]),
   id: Schema.String,

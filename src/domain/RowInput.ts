@@ -14,10 +14,7 @@ export interface OwnFields {
   readonly claims: ReadonlyArray<Member>
 }
 
-/**
- * In bytes: the maximum size of a row. `longest` is above `limit` if the limit was lowered and the table has longer rows, which
- * can still be edited if they get no longer.
- */
+/** Bytes. `longest` is above `limit` where that was lowered: rows that are longer can be edited, but not lengthened. */
 export interface RowSize {
   readonly limit: number
   readonly longest: number
@@ -104,10 +101,7 @@ export const refusedTableName = (name: string): InvalidTableName | undefined => 
   return new InvalidTableName({ detail: `A table name ${tableNameRule}.`, errors })
 }
 
-/**
- * A row of an export: a UUID, two times as in responses and not in the future, and its fields, in any order. `now` is the
- * database's clock in milliseconds, `at` the row's path in the request.
- */
+/** Reads a row of an export. `now` is the database's clock in milliseconds, `at` the row's path in the request. */
 export const importedRow = (
   text: JsonText,
   at: string,

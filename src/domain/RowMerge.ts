@@ -21,10 +21,7 @@ const usual = (endings: ReadonlyArray<string>): string => {
   return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? "\n"
 }
 
-/**
- * Gives an edited text the line endings of the stored one. Lines that were not touched keep theirs, so a text that was
- * not changed comes out exactly as it was stored; new lines get the usual ending.
- */
+/** Gives an edited text the line endings of the stored one: untouched lines keep theirs, new ones get the usual one. */
 export const withStoredEndings = (stored: string, edited: string): string => {
   const before = linesOf(stored)
   const after = linesOf(edited)

@@ -70,10 +70,11 @@ export const checkEdits = (
     }
     const checked = checkEdit(edit, place)
     if (Result.isFailure(checked)) return Result.fail(checked.failure)
-    const bytes = addedBytes(checked.success)
+    const { success } = checked
+    const bytes = utf8Length("value" in success ? success.value : "text" in success ? success.text : "")
     added += bytes
     growth += bytes + utf8Length(JSON.stringify(edit.field)) + besideText
-    list.push(checked.success)
+    list.push(success)
   }
   return added > size.longest
     ? Result.fail(tooLarge(added, size.limit, `${at}/edits`))
@@ -82,9 +83,6 @@ export const checkEdits = (
 
 /** The most that an edit adds beside its own text: a long sum, as of 1 and 1e-900, or a missing field's punctuation. */
 const besideText = maxDigits + 10
-
-const addedBytes = (edit: CheckedEdit): number =>
-  edit.op === "push" ? utf8Length(edit.value) : "text" in edit ? utf8Length(edit.text) : 0
 
 const checkEdit = (edit: Edit, at: string): Result.Result<CheckedEdit, JsonProblem> => {
   switch (edit.op) {

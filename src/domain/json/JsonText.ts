@@ -61,8 +61,6 @@ export const flat = (text: string): string => (" " + text).slice(1)
 export const detach = (slice: string, wholeLength: number): string =>
   slice.length * 2 < wholeLength ? flat(slice) : slice
 
-const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
-
 const rawJson = (JSON as { readonly rawJSON?: (text: string) => unknown }).rawJSON
 
 /** A JSON number that no JavaScript number spells the same way, such as `1.10` or `1e400`. */
@@ -70,7 +68,9 @@ export class RawNumber {
   readonly text: string
 
   constructor(text: string) {
-    if (!NUMBER.test(text)) throw new TypeError("A RawNumber takes the text of a JSON number")
+    if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text)) {
+      throw new TypeError("A RawNumber takes the text of a JSON number")
+    }
     this.text = text
   }
 
@@ -191,7 +191,8 @@ const printValue = (value: unknown): string | undefined => {
     case "string":
       return JSON.stringify(value)
     case "number":
-      return printNumber(value)
+      if (!Number.isFinite(value)) throw new TypeError(`JSON has no number ${value}`)
+      return Object.is(value, -0) ? "-0" : String(value)
     case "boolean":
     case "bigint":
       return String(value)
@@ -200,11 +201,6 @@ const printValue = (value: unknown): string | undefined => {
     default:
       return undefined
   }
-}
-
-const printNumber = (value: number): string => {
-  if (!Number.isFinite(value)) throw new TypeError(`JSON has no number ${value}`)
-  return Object.is(value, -0) ? "-0" : String(value)
 }
 
 const printObject = (value: object): string => {

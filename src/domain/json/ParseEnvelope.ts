@@ -66,11 +66,7 @@ const tooManyUnknown: Most = {
   message: (limit) => `is not known here, like ${limit} others of this body`
 }
 
-/**
- * Parses a body into plain values, and into a `JsonText` where the shape says text, under the same
- * rules as `scan`. Levels count from the root, and again from each text. Where the value's type is not the shape's,
- * the value is plain.
- */
+/** Parses a body by the rules of `scan`, into plain values and, where the shape says text, `JsonText`, whose levels count anew. */
 export const parseEnvelope = (text: string, shape: EnvelopeShape, bounds?: Bounds): Parsed<unknown> => {
   const turns = parseInTurns(text, shape, bounds)
   for (;;) {

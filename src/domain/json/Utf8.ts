@@ -45,10 +45,7 @@ export const decodeUtf8 = (bytes: Uint8Array): Parsed<string> => {
 
 const leastReleased = 65_536
 
-/**
- * Frees the memory of many bytes that are no longer needed, and leaves them empty. Otherwise they would stay in memory until
- * the next garbage collection, together with what is made from them.
- */
+/** Frees the memory of many bytes, and leaves them empty, instead of at the next garbage collection. */
 export const release = ({ buffer, byteLength, byteOffset }: Uint8Array): void => {
   if (byteLength < leastReleased || byteOffset > 0 || !(buffer instanceof ArrayBuffer)) return
   // A body of unknown length leaves up to half of its buffer empty; shared buffers are divided into smaller parts.

@@ -47,10 +47,7 @@ export interface TimeCondition {
   readonly instant: number
 }
 
-/**
- * Whether a text occurs in what a field has: folded in its folded string, or an element, as {@link elementText} spells it,
- * among those of its array.
- */
+/** Whether a text occurs in a field's folded string, or as an element ({@link elementText}) in its array. */
 export type TextCondition = { readonly name: string } & {
   readonly operator: "contains" | "has"
   readonly text: string

@@ -191,10 +191,7 @@ export class Summary {
     this.places = summing.measures.map(({ field }) => fields.indexOf(field))
   }
 
-  /**
-   * Adds a row, of which each of {@link fieldsIn} is given by its index, as the JSON text of its value, undefined where the
-   * row does not have it. Gives how much work it was, in characters read.
-   */
+  /** Adds a row, given each of {@link fieldsIn} by its index. Gives how much work it was, in characters read. */
   see(value: (place: number) => string | undefined): number {
     this.count++
     let work = 0
