@@ -89,7 +89,7 @@ export class Api extends HttpApi.make("agent-memory")
 export const openApiDocument = ({ baseUrl, limits }: { readonly baseUrl: string; readonly limits: Limits }): object => {
   const document = JSON.parse(fillLimits(JSON.stringify(OpenApi.fromApi(Api)), limits)) as OpenApi.OpenAPISpec
   const batch = document.paths["/v1/{table}/batch"]?.post?.requestBody?.content["application/json"]?.schema
-  const { operations } = batch?.["properties"] as { readonly operations: object }
-  Object.assign(operations, { minItems: 1, maxItems: limits.batchOperations })
+  const properties = batch?.["properties"] as { readonly operations: object } | undefined
+  Object.assign(properties?.operations ?? {}, { minItems: 1, maxItems: limits.batchOperations })
   return { ...document, servers: [{ url: baseUrl }] }
 }
