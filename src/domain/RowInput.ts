@@ -119,20 +119,17 @@ export const importedRow = (
     const milliseconds = spelled !== undefined && /^\d{4}-/.test(spelled) ? timeOf(spelled) : undefined
     return milliseconds === undefined || milliseconds > now + clockTolerance ? undefined : milliseconds
   }
+  const refuse = (name: string, message: string) => Result.fail(invalid(`${at}/${name}`, message))
+  const notATime = "must be a time like 2026-11-27T20:07:59.549Z, in UTC with milliseconds, and not in the future"
   const id = claim("id")
-  if (id === undefined || !isRowId(id)) {
-    return Result.fail(invalid(`${at}/id`, "must be the row's id, a UUID in lower case"))
-  }
+  if (id === undefined || !isRowId(id)) return refuse("id", "must be the row's id, a UUID in lower case")
   const createdAt = time("created_at")
-  if (createdAt === undefined) return Result.fail(notATime(`${at}/created_at`))
+  if (createdAt === undefined) return refuse("created_at", notATime)
   const updatedAt = time("updated_at")
-  if (updatedAt === undefined) return Result.fail(notATime(`${at}/updated_at`))
-  if (createdAt > updatedAt) return Result.fail(invalid(`${at}/updated_at`, "must not be before created_at"))
+  if (updatedAt === undefined) return refuse("updated_at", notATime)
+  if (createdAt > updatedAt) return refuse("updated_at", "must not be before created_at")
   return Result.succeed({ id, createdAt, updatedAt, data })
 }
-
-const notATime = (at: string) =>
-  invalid(at, "must be a time like 2026-11-27T20:07:59.549Z, in UTC with milliseconds, and not in the future")
 
 /** Whether a text is what some clients send for no key. As a key, it would make all their writes the same one. */
 export const isWordForNone = (key: string): boolean =>

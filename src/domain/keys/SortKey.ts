@@ -159,11 +159,7 @@ const MARKER = "\u0001\u0003"
  * Sorting by (short form, full key) is sorting by the full key: all cut beginnings are minimal beginnings of at least
  * 199 units, so none continues another, nor does a whole key continue one.
  */
-export const shortKey = (key: string): string => {
-  if (key.length <= KEPT) return key
-  const end = cutEnd(key)
-  return key.length <= end ? key : key.slice(0, end) + MARKER
-}
+export const shortKey = (key: string): string => (isLong(key) ? key.slice(0, cutEnd(key)) + MARKER : key)
 
 /** Whether a key has a longer full form than its short one. */
 export const isLong = (key: string): boolean => key.length > KEPT && key.length > cutEnd(key)
@@ -229,12 +225,8 @@ const keysOfFields = (fields: ReadonlyArray<Member>): RowKeys => {
   for (const field of fields) {
     const key = sortKey(field.value)
     const name = printedName(field)
-    if (isLong(key)) {
-      long += `${long === "" ? "{" : ","}${name}:${JSON.stringify(key)}`
-      short += `${short === "" ? "{" : ","}${name}:${JSON.stringify(shortKey(key))}`
-    } else {
-      short += `${short === "" ? "{" : ","}${name}:${JSON.stringify(key)}`
-    }
+    if (isLong(key)) long += `${long === "" ? "{" : ","}${name}:${JSON.stringify(key)}`
+    short += `${short === "" ? "{" : ","}${name}:${JSON.stringify(shortKey(key))}`
   }
   // As chains of pieces, those of a thousand fields take many times their length.
   return { short: short === "" ? "{}" : flat(short + "}"), long: long === "" ? null : flat(long + "}") }

@@ -105,14 +105,14 @@ const conditionOf = (field: string, operator: Exclude<Operator, "eq">, value: st
 
 const isOperator = (name: string): name is Operator => (operators as ReadonlyArray<string>).includes(name)
 
-interface FieldConditions {
-  /** The field as a member with a scalar, as in a filter without operators. */
-  readonly equal: Member | undefined
-  readonly conditions: ReadonlyArray<Condition>
-}
-
-/** Reads a field's object of operators; `at` is the field's place in the request. */
-export const parseConditions = (field: Member, at: string): Result.Result<FieldConditions, InvalidRequest> => {
+/**
+ * Reads a field's object of operators: a scalar that the field has to be `equal` to, as in a filter without operators, and
+ * other conditions. `at` is the field's place in the request.
+ */
+export const parseConditions = (
+  field: Member,
+  at: string
+): Result.Result<{ equal: Member | undefined; conditions: ReadonlyArray<Condition> }, InvalidRequest> => {
   const refuse = (operator: string, message: string) => Result.fail(invalid(at + pointerTo([operator]), message))
   let equal: Member | undefined
   const conditions: Array<Condition> = []

@@ -18,7 +18,7 @@ export interface Summing {
 export const summingOf = (asked: { readonly [Name in Measure | "by"]?: string | undefined }): Summing | undefined => {
   const found = measures.flatMap((measure) => {
     const field = asked[measure]
-    return field === undefined ? [] : [{ measure, field }]
+    return field === undefined ? [] : { measure, field }
   })
   return asked.by === undefined && found.length === 0 ? undefined : { by: asked.by, measures: found }
 }
@@ -37,7 +37,7 @@ const finest = 4
 /** Sums of small numbers stay exact below this. */
 const safe = Number.MAX_SAFE_INTEGER / 2
 
-/** A small number without its decimal point, of which {@link placesIn} tells the place; NaN for any other number. */
+/** A small number without its decimal point, NaN for any other number. */
 const wholeOf = (text: string): number => {
   const { length } = text
   if (length > longestSmall) return Number.NaN
@@ -49,11 +49,6 @@ const wholeOf = (text: string): number => {
     else if (unit !== 46 || length - i - 1 > finest) return Number.NaN
   }
   return isNegative ? -whole : whole
-}
-
-const placesIn = (text: string): number => {
-  const point = text.indexOf(".")
-  return point === -1 ? 0 : text.length - point - 1
 }
 
 const powers = [1, 10, 100, 1000, 10_000] as const
@@ -78,7 +73,8 @@ const read = (text: string | undefined, seen: Seen): boolean => {
   if (text === undefined || !isNumber(text)) return false
   seen.text = text
   seen.whole = wholeOf(text)
-  seen.places = Number.isNaN(seen.whole) ? 0 : placesIn(text)
+  const point = Number.isNaN(seen.whole) ? -1 : text.indexOf(".")
+  seen.places = point === -1 ? 0 : text.length - point - 1
   seen.value = seen.whole / powers[seen.places]!
   return true
 }
@@ -88,23 +84,16 @@ const workOfAny = 20_000
 
 const tooFar = `A number here reaches more than ${maxDigits.toLocaleString("en")} digits from its decimal point, so there is no exact result.`
 
-interface Extreme {
-  readonly text: string
-  readonly value: number
-  key?: string
-}
-
-const zero: Decimal = { digits: 0n, exponent: 0 }
-
 /** One measure of the rows that it has seen. */
 class Measured {
   private readonly measure: Measure
   private numbers = 0
   /** Undefined once a number reaches too far. */
-  private total: Decimal | undefined = zero
+  private total: Decimal | undefined = { digits: 0n, exponent: 0 }
   /** What is not in the total yet: small numbers by their decimal places, as whole numbers. */
   private readonly pending: Array<number | undefined> = []
-  private extreme: Extreme | undefined
+  /** The least or greatest number so far. */
+  private extreme: { readonly text: string; readonly value: number; key?: string } | undefined
 
   constructor(measure: Measure) {
     this.measure = measure
@@ -115,7 +104,7 @@ class Measured {
     const { text, whole } = seen
     this.numbers++
     if (this.measure === "min" || this.measure === "max") {
-      if (this.extreme === undefined || this.isBeyond(seen, this.extreme)) this.extreme = { text, value: seen.value }
+      if (this.isBeyond(seen)) this.extreme = { text, value: seen.value }
       return text.length
     }
     if (!Number.isNaN(whole)) {
@@ -149,7 +138,9 @@ class Measured {
     }
   }
 
-  private isBeyond({ text, value }: Seen, extreme: Extreme): boolean {
+  private isBeyond({ text, value }: Seen): boolean {
+    const { extreme } = this
+    if (extreme === undefined) return true
     const order = value - extreme.value
     const beyond = Number.isNaN(order) ? comparePoints(sortKey(text), (extreme.key ??= sortKey(extreme.text))) : order
     return this.measure === "min" ? beyond < 0 : beyond > 0
@@ -199,9 +190,9 @@ export class Summary {
     if (this.summing.by !== undefined) {
       const of = value(0)
       group = this.groupOf(of)
+      if (group !== undefined) group.count++
       work += of?.length ?? 0
     }
-    if (group !== undefined) group.count++
     let place = -1
     let isNumber = false
     for (let index = 0; index < this.places.length; index++) {
