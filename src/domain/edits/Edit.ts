@@ -84,43 +84,51 @@ export const checkEdits = (
 /** The most that an edit adds beside its own text: a long sum, as of 1 and 1e-900, or a missing field's punctuation. */
 const besideText = maxDigits + 10
 
+// A flat edit may have null in the members that its op does not take, so that only its own are taken over.
 const checkEdit = (edit: Edit, at: string): Result.Result<CheckedEdit, JsonProblem> => {
+  const { field } = edit
   switch (edit.op) {
     case "append":
-      return Result.succeed({ ...edit, text: innerOf(edit.text) })
+      return Result.succeed({ op: "append", field, text: innerOf(edit.text) })
     case "replace": {
       const { old } = edit
       if (old === "") return Result.fail(invalid(`${at}/old`, "must have at least one character"))
       // Half of a pair would be found inside of a whole one, and leave its other half.
       if (!old.isWellFormed()) return Result.fail(invalid(`${at}/old`, "must not have half of a surrogate pair"))
-      return Result.succeed({ op: "replace", field: edit.field, old, text: innerOf(edit.new) })
+      return Result.succeed({ op: "replace", field, old, text: innerOf(edit.new) })
     }
     case "increment": {
       const by = decimalOf(edit.by.text)
       if (by === undefined) return Result.fail(invalid(`${at}/by`, tooLong))
-      return Result.succeed({ ...edit, by })
+      return Result.succeed({ op: "increment", field, by })
     }
     case "push": {
       const scanner = new Scanner(edit.value.text)
       if (!scanner.scan(0, pushedDepth, [])) return Result.fail(jsonProblem(scanner.issue!, `${at}/value`))
-      return Result.succeed({ ...edit, value: edit.value.text })
+      return Result.succeed({ op: "push", field, value: edit.value.text })
     }
     case "remove":
-      return Result.succeed(edit)
+      return Result.succeed({ op: "remove", field })
   }
 }
 
 /** Why a number can't be added to, or by: exact sums are bounded. */
 export const tooLong = `has more than ${maxDigits} digits, or reaches further from the decimal point`
 
-/** The edits' members in one order, whichever way they arrived. What an edit lacks is undefined, which no JSON has. */
+/** The edits' members in one order, whichever way they arrived. */
 export const canonicalEdits = (edits: ReadonlyArray<Edit> | undefined): ReadonlyArray<object> | undefined =>
-  edits?.map((edit: { readonly [Name in "op" | "field" | "text" | "old" | "new" | "by" | "value"]?: unknown }) => ({
-    op: edit.op,
-    field: edit.field,
-    text: edit.text,
-    old: edit.old,
-    new: edit.new,
-    by: edit.by,
-    value: edit.value
-  }))
+  edits?.map((edit) => {
+    const { field, op } = edit
+    switch (op) {
+      case "append":
+        return { op, field, text: edit.text }
+      case "replace":
+        return { op, field, old: edit.old, new: edit.new }
+      case "increment":
+        return { op, field, by: edit.by }
+      case "push":
+        return { op, field, value: edit.value }
+      case "remove":
+        return { op, field }
+    }
+  })

@@ -61,7 +61,7 @@ const loads: Record<string, (greedy: Greedy) => Effect.Effect<unknown, unknown, 
     Effect.forEach(
       ["/v1/_export", "/v1/big?limit=1000"].map((path) => times(4, openUnread(path, key))),
       (opening) => opening
-    ).pipe(Effect.andThen(Effect.forEach([file, page, `${page}/data`], (path) => times(4, openUnread(path))))),
+    ).pipe(Effect.andThen(Effect.forEach([file, page, `${page}/download`], (path) => times(4, openUnread(path))))),
   "uploads of batches, imports, tool calls, sign-ins and forms that stop": ({ key, token }) =>
     Effect.forEach(
       [
@@ -75,7 +75,7 @@ const loads: Record<string, (greedy: Greedy) => Effect.Effect<unknown, unknown, 
       (sent) => times(10, opened(sent))
     ),
   "links that are read all the time": ({ file, page }) =>
-    Effect.forEach([file, `${page}/data`], (path) => Effect.forkScoped(Effect.forever(request("GET", path)))),
+    Effect.forEach([file, `${page}/download`], (path) => Effect.forkScoped(Effect.forever(request("GET", path)))),
   "exports and imports without a pause": ({ key }) =>
     Effect.forEach(
       [

@@ -124,7 +124,7 @@ layer(serviceLayer({ LIMIT_WRITES_PER_MINUTE: "10000" }), { excludeTestServices:
         assert.notInclude((yield* send(key, "GET", path)).text, marker, path)
       }
       const pages = [link, textLink, keptLink].map((answer) => bodyOf<{ viewer_url: string }>(answer).viewer_url)
-      const statuses = yield* Effect.forEach(pages, (url) => request("GET", `${new URL(url).pathname}/data`))
+      const statuses = yield* Effect.forEach(pages, (url) => request("GET", `${new URL(url).pathname}/download`))
       assert.deepStrictEqual(
         statuses.map(({ status }) => status),
         [404, 404, 200]
