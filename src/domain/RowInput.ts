@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { invalid, InvalidRequest, InvalidTableName, ReservedField, RowTooLarge } from "./Problem.ts"
 import { flat, JsonText } from "./json/JsonText.ts"
-import { members, objectOf, type Member } from "./json/Members.ts"
+import { members, type Member } from "./json/Members.ts"
 import { scan } from "./json/ParseEnvelope.ts"
 import { decodeString } from "./json/Lexemes.ts"
 import { isRowId, systemFields, timeOf, timeText, type Row } from "./Row.ts"
@@ -71,8 +71,11 @@ const ownFields = (text: JsonText): OwnFields => {
   const all = members(text)
   const claims = all.filter((member) => systemFields.has(member.name))
   if (claims.length === 0) return { data: text, claims }
-  const own = objectOf(all.filter(({ name }) => !systemFields.has(name)))
-  return { data: JsonText.trusted(flat(own.text)), claims }
+  let own = "{"
+  for (const { name, rawName, value } of all) {
+    if (!systemFields.has(name)) own += `${own === "{" ? "" : ","}${rawName}:${value}`
+  }
+  return { data: JsonText.trusted(flat(`${own}}`)), claims }
 }
 
 /** The error for the first system field that differs from the stored row. `row` is undefined for a new row. */

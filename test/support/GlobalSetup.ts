@@ -110,7 +110,7 @@ const findJsonTestSuite = Effect.gen(function* () {
 
 /** One PostgreSQL and one migrated template database for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  console.log("`npm test` takes about ten minutes on two cores; each file is named as it ends.")
+  console.log("`npm test` takes six to ten minutes on two cores; each file is named as it ends.")
   const scope = Scope.makeUnsafe()
   project.provide("jsonTestSuite", await Effect.runPromise(findJsonTestSuite))
   const chromium = await Effect.runPromise(findChromium)

@@ -24,8 +24,11 @@ import { restDoors } from "./RestDoors.ts"
 import { faultOf } from "./Verdicts.ts"
 
 const mib = 1_048_576
-/** What a request takes beside its body, and beside its answer as text and as bytes: what is not collected yet, in bytes. */
-const slack = 8 * mib
+/**
+ * What a request takes beside its body, and beside its answer as text and as bytes: what is not collected yet, in bytes. It is
+ * a tenth of the heap of 256 MB, by which that grows before it is collected.
+ */
+const slack = 26 * mib
 /** Longer than any body may be. */
 const tooLong = 33 * mib
 
