@@ -31,7 +31,10 @@ const expectedOfBody = (name: string, shape: string, place: string): Expected =>
   // Whatever it is, it is no token that was mailed.
   if (name === "auth.verify") return ["invalid_token"]
   if (shape === "an endless depth") return ["too_deep"]
-  if (place.endsWith("/id") && isText(shape) && notFound[name] !== undefined) return [notFound[name]]
+  if (place.endsWith("/id") && isText(shape) && notFound[name] !== undefined) {
+    // A link stores its target, and refuses one that is too long to be kept.
+    return name.startsWith("links.") ? [notFound[name], "invalid_request"] : [notFound[name]]
+  }
   return ["invalid_request", "row_too_large", ...ownCodes(name)]
 }
 
@@ -46,7 +49,7 @@ const anyText: Readonly<Record<string, ReadonlyArray<string>>> = {
 const parameters = ["filter", "sort", "search", "fields", "cursor", "limit", "include", "id", "unknown", ...measures]
 /** Of which operations such a parameter may be a single digit. */
 const takesDigit: Readonly<Record<string, ReadonlyArray<string>>> = {
-  limit: ["rows.query", "keys.list"],
+  limit: ["rows.query", "keys.list", "versions.deleted", "changes.list"],
   search: ["rows.query", "rows.count", "tables.search"],
   fields: ["rows.query"]
 }
