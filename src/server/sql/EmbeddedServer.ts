@@ -191,7 +191,7 @@ const adopt = traced("EmbeddedPostgres.adopt")(function* ({ cluster, home, owner
       return { pid: found.pid, socketFolder }
     }
     yield* end(found.pid)
-  } else {
+  } else if (found !== undefined) {
     yield* abandon(cluster)
   }
   if (socketFolder !== undefined) yield* removeSocketFolder(owner, socketFolder)
