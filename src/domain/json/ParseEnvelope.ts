@@ -178,11 +178,11 @@ class EnvelopeReader {
       const name = this.name(names)
       if (this.issue !== undefined) return undefined
       const shape = members.get(name)
+      if (names.size - 1 === limit) return this.refuse(most!, limit)
+      this.path.push(name)
       if (shape === undefined && rest === undefined && this.bounds !== undefined && ++this.unknown > MAX_UNKNOWN) {
         return this.refuse(tooManyUnknown, MAX_UNKNOWN)
       }
-      if (names.size - 1 === limit) return this.refuse(most!, limit)
-      this.path.push(name)
       if (!this.step(":", 0)) return this.fail(this.at, "colon")
       setMember(target, name, yield* this.value(shape ?? unnamed))
       if (this.issue !== undefined) return undefined

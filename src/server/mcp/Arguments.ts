@@ -101,7 +101,8 @@ const unwrap = Effect.fnUntraced(function* (
 const namesIn = (name: string, value: unknown, { kind }: EnvelopeShape): unknown => {
   if (kind !== "array" || typeof value !== "string" || value.trimStart().startsWith("[")) return value
   if (name === "key") return [value]
-  return name === "fields" ? value.split(",").map((one) => one.trim()) : value
+  // An empty text is also what a number too long to be read leaves.
+  return name === "fields" && value !== "" ? value.split(",").map((one) => one.trim()) : value
 }
 
 /** Decodes the parts of an object or array in their turn. */

@@ -25,10 +25,10 @@ import { faultOf } from "./Verdicts.ts"
 
 const mib = 1_048_576
 /**
- * What a request takes beside its body, and beside its answer as text and as bytes: what is not collected yet, in bytes. It is
- * a tenth of the heap of 256 MB, by which that grows before it is collected.
+ * What a request takes beside its body, and beside its answer as text and as bytes: what is not collected yet, in bytes. Where
+ * much is made, that can be a tenth of the heap of 256 MB, by which it grows before it is collected.
  */
-const slack = 26 * mib
+const slackOf = (made: number): number => (made > 4 * mib ? 26 : 8) * mib
 /** Longer than any body may be. */
 const tooLong = 33 * mib
 
@@ -110,11 +110,12 @@ const look = Effect.fnUntraced(function* (door: Door, worst: Worst) {
     times: 2
   })
   const { blocked, grown } = yield* service.strain
+  const { makes = 0 } = worst
   const fault = faultOf(answer, worst.expected)
   return [
     ...(blocked > longestBlock() ? [`blocked ${Math.round(blocked)} ms`] : []),
     // What is made is made by and by, and the heap is collected once it has grown by a tenth.
-    ...(grown > 5 * sent + 2 * answer.text.length + 1.1 * (worst.makes ?? 0) + slack
+    ...(grown > 5 * sent + 2 * answer.text.length + 1.1 * makes + slackOf(sent + makes)
       ? [`${sent} bytes grew by ${(grown / mib).toFixed(1)} MB`]
       : []),
     ...(fault === undefined ? [] : [fault])

@@ -22,6 +22,7 @@ const faults: ReadonlyArray<readonly [tool: string, args: unknown, paths: Readon
   ["query", { table: "t", filter: [] }, ["/filter"], /object/],
   ["query", { table: "t", filter: { a: { $gt: 1 } } }, ["/filter/a/$gt"], /is no operator: use eq, ne, gt/],
   ["query", { table: "t", sort: "" }, ["/sort"], /field/],
+  ["query", { table: "t", fields: "" }, ["/fields"], /array/],
   ["query", { table: "t", includeLink: "yes" }, ["/includeLink"], /true or false/],
   ["query", {}, ["/table"], /required/],
   ["query", { table: "t".repeat(65) }, ["/table"], /at most 63/],
