@@ -36,7 +36,7 @@ const isOfArguments = (place: string): boolean => place.startsWith("/params/argu
 
 /** What of a tool's arguments may be any text: the name of a field, an id that nothing has. */
 const anyText: Readonly<Record<string, ReadonlyArray<string>>> = {
-  query: ["sort", "fields"],
+  query: ["sort"],
   count: ["by", "sum", "min", "max", "avg"],
   versions: ["id"]
 }
